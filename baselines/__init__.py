@@ -1,0 +1,1 @@
+"""The competitors: one file each, the same contract as SODEN."""

@@ -1,0 +1,243 @@
+"""The one training loop: RMSProp, clipping, early stopping with the best state restored (Section 5.4)."""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from soden.nets import Encoder, seeded
+from soden.types import Features, FitOptions, FitReport, FloatArray, SurvivalData, SurvivalModel
+
+CHUNK = 1024  # the authors' evaluation chunk; see FitOptions.nll
+
+
+class Diverged(Exception):
+    """Training left the region where numbers mean something; becomes a row, never a crash."""
+
+
+class Batch(NamedTuple):
+    """Tensors of some subjects; `target` is whatever the model's `targets` made of time and event."""
+
+    x: Tensor
+    seq: Tensor | None
+    target: tuple[Tensor, ...]
+
+    def take(self, index: Tensor | slice) -> Batch:
+        """The given rows."""
+        seq = None if self.seq is None else self.seq[index]
+        return Batch(self.x[index], seq, tuple(t[index] for t in self.target))
+
+    def __len__(self) -> int:  # type: ignore[override]
+        return len(self.x)
+
+
+def resolve_device(device: str) -> torch.device:
+    """'auto' is the GPU if there is one."""
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    return torch.device(device)
+
+
+def flatten_parameters(net: nn.Module) -> nn.Parameter:
+    """Move all weights into one vector and make the module's own parameters views of it.
+
+    RMSProp and the gradient norm then cost a handful of kernels instead of a handful per layer: half of a small
+    network's step otherwise. Values and gradients stay those of the module.
+    """
+    parameters = [p for p in net.parameters() if p.requires_grad]
+    flat = nn.Parameter(torch.cat([p.detach().reshape(-1) for p in parameters]))
+    flat.grad = torch.zeros_like(flat)
+    start = 0
+    for p in parameters:
+        end = start + p.numel()
+        p.data = flat.data[start:end].view_as(p)
+        p.grad = flat.grad[start:end].view_as(p)
+        start = end
+    return flat
+
+
+def train(
+    net: nn.Module,
+    n: int,
+    batch_loss: Callable[[Tensor], Tensor],
+    valid_loss: Callable[[], float],
+    hyper: Mapping[str, Any],
+    options: FitOptions,
+    seed: int,
+) -> FitReport:
+    """Minimise `batch_loss(rows)`; stop on `valid_loss()`; leave `net` at its best state.
+
+    Each epoch is a random permutation whose incomplete last batch is dropped (as the authors do); if there are fewer
+    subjects than one batch, all of them make the batch.
+    """
+    flat = flatten_parameters(net)
+    assert flat.grad is not None
+    momentum = hyper["momentum"] if options.use_momentum else 0.0
+    optimiser = torch.optim.RMSprop([flat], lr=hyper["lr"], weight_decay=hyper["weight_decay"], momentum=momentum)
+    size = min(int(hyper["batch_size"]), n)
+    generator = torch.Generator().manual_seed(seed)
+    deadline = math.inf if options.time_limit is None else time.monotonic() + options.time_limit
+    best, best_epoch, best_state = math.inf, 0, copy.deepcopy(net.state_dict())
+    history: list[tuple[float, float]] = []
+    stopped_by, message, epoch = "max_epochs", "", 0
+    for epoch in _epochs(options):
+        net.train()
+        total = torch.zeros((), device=flat.device)
+        order = torch.randperm(n, generator=generator).to(flat.device)
+        batches = n // size
+        try:
+            for start in range(0, batches * size, size):
+                loss = batch_loss(order[start : start + size])
+                flat.grad.zero_()
+                if loss.requires_grad:  # a batch without events has no partial likelihood to follow
+                    loss.backward()  # type: ignore[no-untyped-call]
+                    clip(flat.grad, options.clip)
+                    optimiser.step()
+                total += loss.detach()
+            net.eval()
+            with torch.no_grad():
+                value = valid_loss()
+            mean_loss = float(total) / batches
+            history.append((mean_loss, value))
+            if not (math.isfinite(value) and math.isfinite(mean_loss)):
+                raise Diverged(f"loss is {mean_loss:g} on train, {value:g} on validation data in epoch {epoch}")
+        except Diverged as error:
+            message, stopped_by = str(error), "diverged"
+            break
+        if value < best:
+            best, best_epoch, best_state = value, epoch, copy.deepcopy(net.state_dict())
+        elif epoch - best_epoch >= options.patience:
+            stopped_by = "patience"
+            break
+        if time.monotonic() > deadline:
+            stopped_by = "time_limit"
+            break
+    net.load_state_dict(best_state)
+    net.eval()
+    return FitReport(
+        status="diverged" if message else "ok",
+        valid_loss=best if best_epoch else math.nan,
+        epochs=epoch,
+        best_epoch=best_epoch,
+        stopped_by=stopped_by,
+        message=message,
+        history=tuple(history),
+    )
+
+
+def clip(gradient: Tensor, largest: float) -> None:
+    """Scale the gradient to norm `largest` if it is longer (torch's clip_grad_norm_, on one flat vector)."""
+    gradient.mul_(torch.clamp(largest / (torch.linalg.vector_norm(gradient) + 1e-6), max=1.0))
+
+
+def _epochs(options: FitOptions) -> Iterator[int]:
+    epochs = range(1, options.max_epochs + 1)
+    if options.progress:
+        from tqdm.auto import tqdm
+
+        return iter(tqdm(epochs, desc="epochs", leave=False))
+    return iter(epochs)
+
+
+class NeuralModel(SurvivalModel):
+    """A network, targets made of (time, event), and a loss; the rest is shared."""
+
+    net: nn.Module  # forward(x, seq, ...) ; set by fit or from_state
+
+    @abstractmethod
+    def prepare(self, train: SurvivalData) -> dict[str, Any]:
+        """Learn from the training outcomes what the network's shape or the targets need (cuts, time scale, ...).
+
+        Plain numbers, lists or tensors: it is saved with the state and handed to `build`.
+        """
+
+    @abstractmethod
+    def build(self, encoder: Encoder, prepared: Mapping[str, Any]) -> nn.Module:
+        """Make the network; it owns the encoder."""
+
+    @abstractmethod
+    def targets(self, data: SurvivalData) -> tuple[Tensor, ...]:
+        """What the loss needs of time and event, one row per subject."""
+
+    @abstractmethod
+    def loss(self, batch: Batch) -> Tensor:
+        """The mean loss of a batch, differentiable."""
+
+    def valid_loss(self, valid: Batch) -> float:
+        """The loss on the validation part, all at once unless a model does it in chunks."""
+        return float(self.loss(valid))
+
+    def after_fit(self, train: SurvivalData, report: FitReport) -> FitReport:
+        """What remains to be done with the best network, such as a baseline hazard."""
+        return report
+
+    def fit(self, train_data: SurvivalData, valid: SurvivalData, seed: int = 0) -> FitReport:
+        """Train on `train_data`, stop on `valid`."""
+        device = resolve_device(self.options.device)
+        with seeded(seed, device):
+            self.shape = {"static": train_data.x.shape[1], "channels": 0 if train_data.seq is None else train_data.seq.shape[2]}
+            self.prepared = self.prepare(train_data)
+            self.net = self._network().to(device)
+            whole, held_out = self.batch(train_data, device), self.batch(valid, device)
+            report = train(
+                self.net,
+                len(train_data),
+                lambda rows: self.loss(whole.take(rows)),
+                lambda: self.valid_loss(held_out),
+                self.hyper,
+                self.options,
+                seed,
+            )
+            if report.best_epoch:
+                report = self.after_fit(train_data, report)
+        return report
+
+    def batch(self, data: SurvivalData, device: torch.device) -> Batch:
+        """All of `data` as tensors."""
+        x, seq = self.features(data, device)
+        return Batch(x, seq, tuple(t.to(device) for t in self.targets(data)))
+
+    def features(self, data: Features, device: torch.device | None = None) -> tuple[Tensor, Tensor | None]:
+        """Features as tensors in the network's type and place."""
+        weight = next(self.net.parameters())
+        to = {"dtype": weight.dtype, "device": device or weight.device}
+        seq = None if data.seq is None else torch.as_tensor(np.asarray(data.seq)).to(**to)
+        return torch.as_tensor(np.asarray(data.x)).to(**to), seq
+
+    def _network(self) -> nn.Module:
+        encoder = Encoder(self.shape["static"], self.shape["channels"], int(self.hyper.get("gru_width", 0)))
+        return self.build(encoder, self.prepared)
+
+    def state(self) -> dict[str, Any]:
+        """Hyper-parameters, shape, what was prepared, weights."""
+        weights = {k: v.cpu().clone() for k, v in self.net.state_dict().items()}
+        return {"name": self.name, "hyper": self.hyper, "shape": self.shape, "prepared": self.prepared, "weights": weights}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Self:
+        """Rebuild the fitted model."""
+        if state["name"] != cls.name:
+            raise ValueError(f"this state was saved by {state['name']!r}; load it with that model, not {cls.name!r}")
+        model = cls(state["hyper"])
+        model.shape, model.prepared = dict(state["shape"]), dict(state["prepared"])
+        with seeded(0):
+            model.net = model._network()
+        model.net.load_state_dict(state["weights"])
+        model.net.eval()
+        return model
+
+
+def chunked_mean(terms: FloatArray, time: FloatArray, convention: str) -> float:
+    """Mean of per-subject terms: plain ("text"), or the unweighted mean over time-sorted chunks' means ("published")."""
+    if convention == "text" or len(terms) <= CHUNK:
+        return float(np.mean(terms))
+    ordered = np.asarray(terms)[np.argsort(time, kind="stable")]
+    return float(np.mean([ordered[i : i + CHUNK].mean() for i in range(0, len(ordered), CHUNK)]))
