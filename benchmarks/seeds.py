@@ -8,7 +8,7 @@ import numpy as np
 
 
 def seed_for(root: int, *key: str | int) -> int:
-    """A 63-bit seed from a hash of the key, e.g. ("fit", "support", "soden", 3, 57); order, chunk and day change nothing."""
+    """A 63-bit seed from a hash of the key, e.g. ("fit", "support", "soden", 3, 57): the same any day, any chunk."""
     text = "\x1f".join(str(part) for part in (root, *key))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 

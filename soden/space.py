@@ -103,9 +103,7 @@ REGULARISED_NETWORK: Mapping[str, Distribution] = {
 
 def resolve(space: Mapping[str, Distribution], per_dataset: Mapping[str, tuple[Any, ...]]) -> dict[str, Distribution]:
     """Fill in what the data set decides."""
-    return {
-        name: Choice(tuple(per_dataset[d.key])) if isinstance(d, PerDataset) else d for name, d in space.items()
-    }
+    return {name: Choice(tuple(per_dataset[d.key])) if isinstance(d, PerDataset) else d for name, d in space.items()}
 
 
 def draw(

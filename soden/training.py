@@ -7,7 +7,8 @@ import math
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -23,7 +24,8 @@ class Diverged(Exception):
     """Training left the region where numbers mean something; becomes a row, never a crash."""
 
 
-class Batch(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Batch:
     """Tensors of some subjects; `target` is whatever the model's `targets` made of time and event."""
 
     x: Tensor
@@ -35,7 +37,7 @@ class Batch(NamedTuple):
         seq = None if self.seq is None else self.seq[index]
         return Batch(self.x[index], seq, tuple(t[index] for t in self.target))
 
-    def __len__(self) -> int:  # type: ignore[override]
+    def __len__(self) -> int:
         return len(self.x)
 
 
@@ -64,7 +66,7 @@ def flatten_parameters(net: nn.Module) -> nn.Parameter:
     return flat
 
 
-def train(
+def run_training(
     net: nn.Module,
     n: int,
     batch_loss: Callable[[Tensor], Tensor],
@@ -179,17 +181,20 @@ class NeuralModel(SurvivalModel):
         """What remains to be done with the best network, such as a baseline hazard."""
         return report
 
-    def fit(self, train_data: SurvivalData, valid: SurvivalData, seed: int = 0) -> FitReport:
-        """Train on `train_data`, stop on `valid`."""
+    def fit(self, train: SurvivalData, valid: SurvivalData, seed: int = 0) -> FitReport:
+        """Train on `train`, stop on `valid`."""
         device = resolve_device(self.options.device)
         with seeded(seed, device):
-            self.shape = {"static": train_data.x.shape[1], "channels": 0 if train_data.seq is None else train_data.seq.shape[2]}
-            self.prepared = self.prepare(train_data)
+            self.shape = {
+                "static": train.x.shape[1],
+                "channels": 0 if train.seq is None else train.seq.shape[2],
+            }
+            self.prepared = self.prepare(train)
             self.net = self._network().to(device)
-            whole, held_out = self.batch(train_data, device), self.batch(valid, device)
-            report = train(
+            whole, held_out = self.batch(train, device), self.batch(valid, device)
+            report = run_training(
                 self.net,
-                len(train_data),
+                len(train),
                 lambda rows: self.loss(whole.take(rows)),
                 lambda: self.valid_loss(held_out),
                 self.hyper,
@@ -197,7 +202,7 @@ class NeuralModel(SurvivalModel):
                 seed,
             )
             if report.best_epoch:
-                report = self.after_fit(train_data, report)
+                report = self.after_fit(train, report)
         return report
 
     def batch(self, data: SurvivalData, device: torch.device) -> Batch:
@@ -208,9 +213,11 @@ class NeuralModel(SurvivalModel):
     def features(self, data: Features, device: torch.device | None = None) -> tuple[Tensor, Tensor | None]:
         """Features as tensors in the network's type and place."""
         weight = next(self.net.parameters())
-        to = {"dtype": weight.dtype, "device": device or weight.device}
-        seq = None if data.seq is None else torch.as_tensor(np.asarray(data.seq)).to(**to)
-        return torch.as_tensor(np.asarray(data.x)).to(**to), seq
+
+        def tensor(values: FloatArray) -> Tensor:
+            return torch.as_tensor(np.asarray(values)).to(device or weight.device, weight.dtype)
+
+        return tensor(data.x), None if data.seq is None else tensor(data.seq)
 
     def _network(self) -> nn.Module:
         encoder = Encoder(self.shape["static"], self.shape["channels"], int(self.hyper.get("gru_width", 0)))
@@ -219,7 +226,13 @@ class NeuralModel(SurvivalModel):
     def state(self) -> dict[str, Any]:
         """Hyper-parameters, shape, what was prepared, weights."""
         weights = {k: v.cpu().clone() for k, v in self.net.state_dict().items()}
-        return {"name": self.name, "hyper": self.hyper, "shape": self.shape, "prepared": self.prepared, "weights": weights}
+        return {
+            "name": self.name,
+            "hyper": self.hyper,
+            "shape": self.shape,
+            "prepared": self.prepared,
+            "weights": weights,
+        }
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
@@ -236,7 +249,7 @@ class NeuralModel(SurvivalModel):
 
 
 def chunked_mean(terms: FloatArray, time: FloatArray, convention: str) -> float:
-    """Mean of per-subject terms: plain ("text"), or the unweighted mean over time-sorted chunks' means ("published")."""
+    """Mean of per-subject terms: plain ("text") or the unweighted mean of time-sorted chunks' means ("published")."""
     if convention == "text" or len(terms) <= CHUNK:
         return float(np.mean(terms))
     ordered = np.asarray(terms)[np.argsort(time, kind="stable")]

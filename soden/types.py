@@ -102,7 +102,7 @@ def _check(time: FloatArray, event: npt.NDArray[Any], x: FloatArray, seq: FloatA
 
 @dataclass(frozen=True)
 class FitOptions:
-    """How a model is trained; the same for every model of a run. Defaults are what the published numbers were made with."""
+    """How a model is trained, the same for every model of a run; defaults are those behind the published numbers."""
 
     max_epochs: int = 100
     patience: int = 10
@@ -159,7 +159,7 @@ class SurvivalModel(ABC):
         raise TypeError(f"{self.label} has no hazard function: it models survival at given times only")
 
     def nll(self, data: SurvivalData) -> FloatArray | None:
-        """-Delta log lambda(y) + Lambda(y) of each subject, or None where the model has no continuous-time likelihood."""
+        """-Delta log lambda(y) + Lambda(y) per subject; None where there is no continuous-time likelihood."""
         return None
 
     @abstractmethod

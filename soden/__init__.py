@@ -1,0 +1,1 @@
+"""SODEN: survival models through ordinary differential equation networks."""
