@@ -1,0 +1,82 @@
+"""The shape of the project: which package may import which, and pins that agree."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from conftest import ROOT
+
+PACKAGES = ("soden", "baselines", "benchmarks", "workflow")
+# What each package may import of the project; imports go one way.
+ALLOWED = {"soden": {"soden"}, "baselines": {"soden", "baselines"}, "benchmarks": {"soden", "baselines", "benchmarks"}}
+
+
+def imported(path: Path) -> set[str]:
+    """Full names of all modules a file imports, also inside functions."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+@pytest.mark.parametrize("package", ALLOWED)
+def test_imports_go_one_way(package: str) -> None:
+    for path in (ROOT / package).rglob("*.py"):
+        ours = {name.split(".")[0] for name in imported(path)} & set(PACKAGES)
+        assert ours <= ALLOWED[package], f"{path} imports {ours - ALLOWED[package]}"
+
+
+def test_no_python_imports_snakemake() -> None:
+    for package in ALLOWED:
+        for path in (ROOT / package).rglob("*.py"):
+            assert not any(n.split(".")[0] == "snakemake" for n in imported(path)), path
+
+
+def test_report_never_imports_a_model() -> None:
+    models = ("baselines", "soden.soden", "soden.model", "soden.estimator", "soden.training", "benchmarks.registry")
+    for path in (ROOT / "benchmarks" / "report").rglob("*.py"):
+        bad = {n for n in imported(path) if n.startswith(models) or n == "soden"}
+        assert not bad, f"{path} imports {bad}"
+
+
+def test_soden_needs_only_torch_and_numpy_at_import() -> None:
+    import subprocess
+    import sys
+
+    code = "import sys; import soden; print(*sorted({m.split('.')[0] for m in sys.modules}))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout.split()
+    for heavy in ("pandas", "sklearn", "lifelines", "sksurv", "pycox", "torchdiffeq", "matplotlib", "scipy"):
+        assert heavy not in out, f"import soden loads {heavy}"
+
+
+def pins(lines: list[str]) -> dict[str, str]:
+    """name -> exact version."""
+    return dict(re.fullmatch(r"([A-Za-z0-9._-]+)==([^\s;]+)", line).groups() for line in lines)  # type: ignore[union-attr]
+
+
+def test_conda_and_pip_pins_are_the_same() -> None:
+    pip = pins([line for line in (ROOT / "requirements.txt").read_text().splitlines() if line and line[0] != "#"])
+    spec = yaml.safe_load((ROOT / "environment.yml").read_text())
+    conda = pins(next(d["pip"] for d in spec["dependencies"] if isinstance(d, dict)))
+    assert conda == pip
+    assert "python=3.11" in spec["dependencies"]
+    assert pip["torch"] == "2.13.0"  # exact, without "+cpu": a range would pull CUDA packages on machines without a GPU
+
+
+def test_no_file_names_a_package_host_or_a_home() -> None:
+    """Nothing tracked may carry a path of the machine it was written on."""
+    import subprocess
+
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    here = str(ROOT.parent) + "/"
+    for name in listed.stdout.split("\n"):
+        path = ROOT / name
+        if path.is_file() and path.suffix in {".py", ".md", ".yaml", ".yml", ".toml", ".smk", ".csv", ".tex"}:
+            assert here not in path.read_text(errors="ignore"), name
