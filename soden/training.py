@@ -177,6 +177,14 @@ class NeuralModel(SurvivalModel):
         """The loss on the validation part, all at once unless a model does it in chunks."""
         return float(self.loss(valid))
 
+    def examples(self, whole: Batch) -> Tensor | None:
+        """The rows of the training part that batches are drawn from; None: all."""
+        return None
+
+    def batch_loss(self, whole: Batch, rows: Tensor) -> Tensor:
+        """The loss of one training batch; for models whose batch needs more of the training part than its rows."""
+        return self.loss(whole.take(rows))
+
     def after_fit(self, train: SurvivalData, report: FitReport) -> FitReport:
         """What remains to be done with the best network, such as a baseline hazard."""
         return report
@@ -192,10 +200,11 @@ class NeuralModel(SurvivalModel):
             self.prepared = self.prepare(train)
             self.net = self._network().to(device)
             whole, held_out = self.batch(train, device), self.batch(valid, device)
+            chosen = self.examples(whole)
             report = run_training(
                 self.net,
-                len(train),
-                lambda rows: self.loss(whole.take(rows)),
+                len(whole if chosen is None else chosen),
+                lambda rows: self.batch_loss(whole, rows if chosen is None else chosen[rows]),
                 lambda: self.valid_loss(held_out),
                 self.hyper,
                 self.options,

@@ -1,0 +1,60 @@
+"""DeepHit (Lee et al. 2018): a probability mass per interval, likelihood plus ranking loss, Appendix C."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from baselines.discrete import DiscreteTime
+from soden.space import REGULARISED_NETWORK, Choice, PerDataset, Uniform
+from soden.training import Batch
+
+EPS = 1e-7  # pycox's guard inside the logarithms
+
+
+class DeepHit(DiscreteTime):
+    """p_l(x) by a softmax over the intervals and one place past the last; alpha NLL + (1 - alpha) ranking loss.
+
+    alpha as pycox has it: 1 is the likelihood alone, 0 the ranking loss alone.
+    """
+
+    name = "deephit"
+    label = "DeepHit"
+    space = {  # noqa: RUF012
+        **REGULARISED_NETWORK,
+        "intervals": PerDataset("intervals"),
+        "alpha": Uniform(0, 1),
+        "sigma": Choice((0.25, 1, 5)),
+    }
+
+    def loss(self, batch: Batch) -> Tensor:
+        """alpha NLL + (1 - alpha) L_2."""
+        label, event = batch.target
+        phi = self.net(batch.x, batch.seq)
+        return deephit_loss(phi, label, event, float(self.hyper["alpha"]), float(self.hyper["sigma"]))
+
+    def survival_at_cuts(self, phi: Tensor) -> Tensor:
+        """S_l = 1 - sum_{j <= l} p_j."""
+        return 1 - pad(phi, (0, 1)).softmax(1).cumsum(1)[:, :-1]
+
+
+def deephit_loss(phi: Tensor, label: Tensor, event: Tensor, alpha: float, sigma: float) -> Tensor:
+    """The mean loss of a batch, pairs compared within it; a zero logit stands for survival past the last cut."""
+    phi = pad(phi, (0, 1))
+    phi = phi - phi.detach().amax(1, keepdim=True)
+    mass = phi.exp().cumsum(1)  # F_l but for the factor 1 / total
+    total = mass[:, -1]
+    own = label[:, None]
+    log_p = phi.gather(1, own)[:, 0]
+    log_S = (total - mass.gather(1, own)[:, 0]).relu().add(EPS).log()
+    nll = ((total + EPS).log() - event * log_p - (1 - event) * log_S).mean()
+    return alpha * nll + (1 - alpha) * ranking_loss(mass / total[:, None], label, event, sigma)
+
+
+def ranking_loss(F: Tensor, label: Tensor, event: Tensor, sigma: float) -> Tensor:
+    """L_2: mean over all pairs of exp(-(F_{l_i}(x_i) - F_{l_i}(x_j)) / sigma) where i is seen to die before j."""
+    at_own = F.t()[label]  # [i, j] = F_{l_i}(x_j)
+    gap = at_own.diagonal()[:, None] - at_own
+    later = (label[:, None] < label) | ((label[:, None] == label) & (event == 0))
+    return ((event[:, None] * later) * torch.exp(-gap / sigma)).mean()
