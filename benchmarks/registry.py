@@ -1,46 +1,91 @@
-"""Every model there is: the concrete SurvivalModel classes of the packages `soden` and `baselines`."""
+"""Finds the models: a class with a `name` in a file of `soden/` or `baselines/` is a competitor; nothing to register.
+
+Names are read from the source text, so that planning a run loads no torch; `model(name)` imports the one file it needs.
+"""
 
 from __future__ import annotations
 
-import inspect
-import pkgutil
+import ast
 from functools import cache
 from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from soden.types import SurvivalModel
+if TYPE_CHECKING:
+    from soden.types import SurvivalModel
 
-PACKAGES = ("soden", "baselines")
+ROOT = Path(__file__).resolve().parents[1]
 
 
 @cache
-def models() -> dict[str, type[SurvivalModel]]:
-    """Name -> class, found by importing the modules of both packages; a model is added by adding its file."""
-    found: dict[str, type[SurvivalModel]] = {}
-    for package in PACKAGES:
-        for module in pkgutil.iter_modules(import_module(package).__path__, f"{package}."):
-            for cls in vars(import_module(module.name)).values():
-                if not (inspect.isclass(cls) and issubclass(cls, SurvivalModel)) or inspect.isabstract(cls):
-                    continue
-                if cls.__module__ != module.name:  # imported there, defined elsewhere
-                    continue
-                if cls.name in found:
-                    raise ValueError(f"two models are named {cls.name!r}: {found[cls.name]} and {cls}; rename one")
-                found[cls.name] = cls
+def _classes() -> dict[str, tuple[str, ast.ClassDef]]:
+    """Class name -> (module, syntax tree), for every class of the two packages."""
+    return {
+        node.name: (f"{package}.{path.stem}", node)
+        for package in ("baselines", "soden")
+        for path in sorted((ROOT / package).glob("*.py"))
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef)
+    }
+
+
+@cache
+def _found() -> dict[str, str]:
+    """Model name -> class name."""
+    found: dict[str, str] = {}
+    for cls, (_, node) in _classes().items():
+        value = _assigned(node, "name")
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            if value.value in found:
+                raise ValueError(f"two models are named {value.value!r}: {found[value.value]} and {cls}; rename one")
+            found[value.value] = cls
     return found
 
 
-def model(name: str) -> type[SurvivalModel]:
-    """The class called `name` in configs and paths."""
-    if name not in models():
-        raise ValueError(f"no model is named {name!r}; there are {', '.join(names())}")
-    return models()[name]
+def _assigned(node: ast.ClassDef, attribute: str) -> ast.expr | None:
+    for statement in node.body:
+        if isinstance(statement, ast.Assign):
+            targets: list[ast.expr] = statement.targets
+        elif isinstance(statement, ast.AnnAssign):
+            targets = [statement.target]
+        else:
+            continue
+        if any(isinstance(t, ast.Name) and t.id == attribute for t in targets):
+            return statement.value
+    return None
 
 
-def names() -> tuple[str, ...]:
-    """The names of all models, sorted."""
-    return tuple(sorted(models()))
+def _class_of(name: str) -> str:
+    if name not in _found():
+        raise ValueError(f"unknown model {name!r}; choose among {', '.join(names())}")
+    return _found()[name]
+
+
+def names() -> list[str]:
+    """All models, as config keys."""
+    return sorted(_found())
 
 
 def is_searched(name: str) -> bool:
-    """Whether the model has hyper-parameters to search; one fit is enough otherwise."""
-    return bool(model(name).space)
+    """Whether the class or one it inherits from has a search space; one fit is enough otherwise."""
+    waiting = [_class_of(name)]
+    while waiting:
+        cls = waiting.pop()
+        if cls in _classes() and cls != "SurvivalModel":  # whose space is empty
+            node = _classes()[cls][1]
+            if _assigned(node, "space") is not None:
+                return True
+            waiting += [base.id for base in node.bases if isinstance(base, ast.Name)]
+    return False
+
+
+def model(name: str) -> type[SurvivalModel]:
+    """The class behind a name."""
+    cls = _class_of(name)
+    found: type[SurvivalModel] = getattr(import_module(_classes()[cls][0]), cls)
+    return found
+
+
+def models() -> dict[str, type[SurvivalModel]]:
+    """Every model's class; imports them all."""
+    return {name: model(name) for name in names()}
