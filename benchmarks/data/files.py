@@ -1,0 +1,31 @@
+"""Files that are either whole or absent: written beside their place, then moved into it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a temporary path in the folder of `path`; it takes the place of `path` only if the block ends well."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    os.close(handle)
+    part = Path(name)
+    try:
+        yield part
+        part.chmod(0o644)  # mkstemp gives 0600; a shared results folder must stay readable for the group
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def sha256_of(path: Path) -> str:
+    """Return the sha256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,75 @@
+"""Find the data sets of this folder; see the package's docstring for what a module must hold."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol, cast
+
+from benchmarks.data.dataset import Dataset
+from benchmarks.data.settings import DataSettings
+
+_NEEDED = ("NAME", "LABEL", "SEARCH", "N_SPLITS", "load")
+
+
+class DatasetModule(Protocol):
+    """What a file of this folder must define to be a data set."""
+
+    NAME: str
+    LABEL: str
+    SEARCH: Mapping[str, tuple[int, ...]]
+    N_SPLITS: int
+
+    def load(self, settings: DataSettings) -> Dataset:
+        """Return the raw table or raise DataUnavailable."""
+        ...
+
+
+@cache
+def _modules() -> dict[str, DatasetModule]:
+    found: dict[str, DatasetModule] = {}
+    for info in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        if info.ispkg:
+            continue
+        module = import_module(f"benchmarks.data.{info.name}")
+        if hasattr(module, "NAME"):
+            found[info.name] = _checked(info.name, module)
+    return found
+
+
+def _checked(file: str, module: object) -> DatasetModule:
+    missing = [attribute for attribute in _NEEDED if not hasattr(module, attribute)]
+    if missing:
+        raise TypeError(f"benchmarks/data/{file}.py defines NAME but lacks {', '.join(missing)}")
+    found = cast(DatasetModule, module)
+    if file != found.NAME:
+        raise TypeError(f"benchmarks/data/{file}.py has NAME = {found.NAME!r}; file name and NAME must be the same")
+    absent = {"batch_size", "intervals"} - set(found.SEARCH)
+    if absent:
+        raise TypeError(f"benchmarks/data/{file}.py: SEARCH lacks {', '.join(sorted(absent))}")
+    return found
+
+
+def names() -> tuple[str, ...]:
+    """Names of all data sets, in alphabetical order."""
+    return tuple(sorted(_modules()))
+
+
+def module(name: str) -> DatasetModule:
+    """Return the module of a data set."""
+    if name not in _modules():
+        raise ValueError(f"unknown data set {name!r}; choose one of {', '.join(names())}")
+    return _modules()[name]
+
+
+def load(name: str, settings: DataSettings | None = None) -> Dataset:
+    """Load the raw table of a data set, or raise DataUnavailable with everything that was tried."""
+    return module(name).load(settings or DataSettings())
+
+
+def split_key(name: str) -> str:
+    """Name under which splits are drawn: data sets of the same patients share it and so get the same rows."""
+    return str(getattr(module(name), "SPLIT_KEY", name))

@@ -1,0 +1,61 @@
+"""Where data are looked for and how they are made: one small frozen object that every loader receives."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def default_cache() -> Path:
+    """The user's cache of this project: SODEN_CACHE, else XDG_CACHE_HOME/soden, else ~/.cache/soden."""
+    if chosen := os.environ.get("SODEN_CACHE"):
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "soden"
+
+
+def default_folders() -> tuple[Path, ...]:
+    """The folders of SODEN_DATA (several are joined as in PATH), else ../shared/data if there, else none."""
+    if chosen := os.environ.get("SODEN_DATA"):
+        return tuple(Path(part) for part in chosen.split(os.pathsep) if part)
+    beside = ROOT.parent / "shared" / "data"
+    return (beside,) if beside.is_dir() else ()
+
+
+@dataclass(frozen=True)
+class DataSettings:
+    """What a `load(settings)` may need; `options` holds what only one data set understands."""
+
+    folders: tuple[Path, ...] = field(default_factory=default_folders)
+    cache: Path = field(default_factory=default_cache)
+    offline: bool = False  # never open a connection; sources that need one are reported as left out
+    simulated_n: int = 10_000  # subjects of the simulation (Section 4)
+    seed: int = 0  # root seed; only the simulation draws random numbers here
+    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # data set: its own options
+    progress: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "folders", tuple(Path(folder).expanduser() for folder in self.folders))
+        object.__setattr__(self, "cache", Path(self.cache).expanduser())
+        if self.simulated_n < 2:
+            raise ValueError(f"the simulation needs at least two subjects; got simulated_n = {self.simulated_n}")
+
+    @classmethod
+    def from_config(cls, data: Mapping[str, Any], seed: int = 0) -> DataSettings:
+        """Read the `data` section of the config; empty folder and cache mean the defaults above."""
+        return cls(
+            folders=(Path(data["folder"]),) if data.get("folder") else default_folders(),
+            cache=Path(data["cache"]) if data.get("cache") else default_cache(),
+            offline=bool(data.get("offline", False)),
+            simulated_n=int(data.get("simulated_n", 10_000)),
+            seed=seed,
+            options={name: value for name, value in data.items() if isinstance(value, Mapping)},
+        )
+
+    def option(self, name: str, key: str, default: Any = None) -> Any:
+        """One option of one data set."""
+        return self.options.get(name, {}).get(key, default)
