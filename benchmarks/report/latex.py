@@ -1,0 +1,126 @@
+"""The LaTeX of one cell, one float and the notes that go with them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+# Section 5.4: what a published cell rests on. Cox has no hyper-parameters to search.
+PAPER_SPLITS = {"mimic_seq": 5, "mimic": 5, "support": 10, "metabric": 10}
+PAPER_TRIALS = 100
+NOT_SEARCHED = ("cox",)
+ABSENT = {"failed": "failed", "missing": "missing", "not_applicable": "N/A"}
+
+Cell = Mapping[str, Any]  # one row of the cells table
+
+
+@dataclass(frozen=True)
+class Style:
+    """What may differ between two printings of the same cells."""
+
+    marks: Mapping[str, str] = field(default_factory=dict)  # dataset -> "synthetic" or "demo", printed visibly
+    coverage: Literal["caption", "cells"] = "caption"  # where splits and trials below the paper's protocol are said
+    notation: str = "mimic_seq"  # the dataset whose table explains bold, underline, error bar and asterisk
+    labels: Mapping[str, str] = field(default_factory=dict)  # printed names of models and data sets the paper lacks
+
+
+def cell_text(cell: Cell | None, style: Style) -> str:
+    r"""`$\textbf{0.687} \pm \small{.002*}$`; a cell on fewer splits than planned says so; no cell prints N/A."""
+    if cell is None:
+        return "N/A"
+    if cell["status"] in ABSENT:
+        return ABSENT[cell["status"]]
+    number = f"{round(cell['mean'], 3) + 0.0:.3f}"  # + 0.0: no "-0.000"
+    command = {"best": "textbf", "second": "underline"}.get(cell["mark"])
+    if command:
+        number = rf"\{command}{{{number}}}"
+    star = "*" if cell["significant"] else ""
+    error = cell["standard_error"]
+    bar = r"\text{--}" if math.isnan(error) else f"{error:.3f}".removeprefix("0")  # one split has no error bar
+    return rf"${number} \pm \small{{{bar}{star}}}${bracket(cell, style)}"
+
+
+def bracket(cell: Cell, style: Style) -> str:
+    """Splits (and trials) the cell rests on, where fewer than planned (or, in style "cells", than the paper's)."""
+    parts = []
+    wanted = cell["n_planned"]
+    if style.coverage == "cells":
+        wanted = max(wanted, PAPER_SPLITS.get(cell["dataset"], 0))
+    if cell["n_splits"] < wanted:
+        parts.append(f"{cell['n_splits']}/{wanted}")
+    if style.coverage == "cells" and few_trials(cell):
+        parts.append(rf"{cell['n_trials']:.0f}/{PAPER_TRIALS}\,t")
+    return rf" {{\tiny [{', '.join(parts)}]}}" if parts else ""
+
+
+def few_trials(cell: Cell) -> bool:
+    """Whether a searched model had fewer trials per split than the paper's; unknown counts are not few."""
+    return cell["model"] not in NOT_SEARCHED and cell["n_trials"] < PAPER_TRIALS
+
+
+def coverage_note(cells: Sequence[Cell], style: Style) -> str:
+    """A caption sentence on splits and trials per data set group; empty when the paper's protocol was followed."""
+    valued = [cell for cell in cells if cell["n_splits"]]
+    splits = [cell["n_splits"] for cell in valued]
+    trials = [int(c["n_trials"]) for c in valued if c["model"] not in NOT_SEARCHED and not math.isnan(c["n_trials"])]
+    note = ""
+    if any(c["n_splits"] < PAPER_SPLITS.get(c["dataset"], math.inf) or few_trials(c) for c in valued):
+        paper = sorted({PAPER_SPLITS[c["dataset"]] for c in valued if c["dataset"] in PAPER_SPLITS})
+        note = f" Rests on {_range(splits, 'split')}"
+        note += f" and {_range(trials, 'trial')} per split" if trials else ""
+        note += f" (paper: {' or '.join(map(str, paper))} splits, {PAPER_TRIALS} trials)." if paper else "."
+    if any(bracket(cell, style) for cell in valued):
+        note += " Brackets: splits out of those planned"
+        note += ", trials (t) out of the paper's." if style.coverage == "cells" else "."
+    return note
+
+
+def _range(counts: Sequence[int], unit: str) -> str:
+    low, high = min(counts), max(counts)
+    return f"{low} {unit}{'s' * (low != 1)}" if low == high else f"{low} to {high} {unit}s"
+
+
+def red(text: str) -> str:
+    """Text that nobody can overlook: what was not made from the real data."""
+    return rf"\textcolor{{red}}{{{text}}}"
+
+
+def truncation(g_tau: str) -> str:
+    """P(C > tau) in mathematics: "1e-8" -> $10^{-8}$."""
+    found = re.fullmatch(r"(?:1|(.+))e(-?\d+)", g_tau)
+    if not found:
+        return f"${g_tau}$"
+    factor = rf"{found[1]} \times " if found[1] else ""
+    return f"${factor}10^{{{found[2]}}}$"
+
+
+def block(head: str, mark: str, rows: Sequence[str]) -> str:
+    """Rows under one heading in the first column, which also carries the mark."""
+    first = [head] + [""] * (len(rows) - 1)
+    if mark and len(rows) > 1:
+        first[1] = red(f"({mark})")
+    elif mark:
+        first[0] += " " + red(f"({mark})")
+    return "\n".join(rf"{start} & {row} \\" for start, row in zip(first, rows, strict=True))
+
+
+def floating(body: str, columns: str, caption: str, name: str, place: str = "[!t]", kind: str = "table") -> str:
+    """A booktabs table in its float; `body` has the head, the rules between and the rows."""
+    return "\n".join(
+        [
+            rf"\begin{{{kind}}}{place}",
+            r"\centering",
+            rf"\begin{{tabular}}{{{columns}}}",
+            r"\toprule",
+            body,
+            r"\bottomrule",
+            r"\end{tabular}",
+            rf"\caption{{{caption}}}",
+            rf"\label{{{name}}}",
+            rf"\end{{{kind}}}",
+            "",
+        ]
+    )

@@ -1,0 +1,71 @@
+"""The tables as one document, and as a PDF where LaTeX is installed."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from benchmarks.report.other_tables import RELATED_FOOTNOTE
+
+# xcolor, multirow, pifont and amsmath are what the tables need of a document they are dropped into.
+PREAMBLE = r"""\documentclass[11pt]{article}
+\usepackage[margin=0.9in]{geometry}
+\usepackage[T1]{fontenc}
+\usepackage{amsmath,amssymb}
+\usepackage{booktabs}
+\usepackage{multirow}
+\usepackage{pifont}
+\usepackage[dvipsnames]{xcolor}
+\newcommand{\cmark}{\ding{51}}
+\newcommand{\xmark}{\ding{55}}
+"""
+# No bibliography is shipped: a citation prints its authors and year.
+CITEP = r"\newcommand{\citep}[1]{(\csname cited@#1\endcsname)}"
+COMPILERS = {
+    "latexmk": ["latexmk", "-pdf", "-interaction=nonstopmode", "-halt-on-error", "-quiet"],
+    "tectonic": ["tectonic"],
+    "pdflatex": ["pdflatex", "-interaction=nonstopmode", "-halt-on-error"],
+}
+INSTALL = (
+    "no LaTeX found (looked for latexmk, tectonic, pdflatex). On Debian or Ubuntu: apt-get install latexmk "
+    "texlive-latex-recommended texlive-latex-extra texlive-fonts-recommended; elsewhere: TeX Live, MacTeX or tectonic"
+)
+
+
+def document(tables: Sequence[str], related: pd.DataFrame, title: str) -> str:
+    r"""A document that \inputs the tables lying beside it, in the given order."""
+    cited = related.dropna(subset="citation")
+    lines = [PREAMBLE + CITEP]
+    for key, text in zip(cited["citation"], cited["citation_text"], strict=True):
+        lines.append(rf"\expandafter\newcommand\csname cited@{key}\endcsname{{{text}}}")
+    lines += [rf"\pagestyle{{myheadings}}\markright{{{title}}}", r"\begin{document}"]
+    for name in tables:
+        lines.append(rf"\input{{{name}}}" + ("\n" + RELATED_FOOTNOTE if name == "related_work" else ""))
+    return "\n".join([*lines, r"\end{document}", ""])
+
+
+def compile_pdf(source: Path) -> Path:
+    """Compile a .tex file beside itself; RuntimeError says what to install or where the log is."""
+    compiler = next((name for name in COMPILERS if shutil.which(name)), None)
+    if compiler is None:
+        raise RuntimeError(INSTALL)
+    # pdflatex alone needs a second pass for references; the others see to that themselves.
+    for _ in range(2 if compiler == "pdflatex" else 1):
+        done = subprocess.run(
+            [*COMPILERS[compiler], source.name],
+            cwd=source.parent,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=300,
+        )
+        if done.returncode:
+            raise RuntimeError(
+                f"{compiler} could not compile {source}; see {source.with_suffix('.log')}. Its last words:\n"
+                + "\n".join((done.stdout + done.stderr).splitlines()[-15:])
+            )
+    return source.with_suffix(".pdf")

@@ -1,0 +1,69 @@
+"""Every table of the paper from tidy rows: LaTeX that drops in where the paper's stands, and a CSV twin of each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from benchmarks.report.labels import DATASETS, in_order
+from benchmarks.report.latex import Style
+from benchmarks.report.other_tables import (
+    Spaces,
+    hyper_parameter_rows,
+    render_datasets,
+    render_hyper_parameters,
+    render_related_work,
+)
+from benchmarks.report.result_tables import ablation_rows, main_rows, render_ablation, render_main
+
+
+def render(content: Any, table: str, style: Style | None = None) -> str:
+    """Return the LaTeX of a table: "ablation", "datasets", "hyper_parameters", "related_work" or a data set's name.
+
+    `content` is the cells for results, the table itself for "datasets" and "related_work", and a mapping of models to
+    search spaces for "hyper_parameters".
+    """
+    style = style or Style()
+    if table == "ablation":
+        return render_ablation(content, style)
+    if table == "datasets":
+        return render_datasets(content, style)
+    if table == "hyper_parameters":
+        return render_hyper_parameters(content, style)
+    if table == "related_work":
+        return render_related_work(content)
+    return render_main(content, table, style)
+
+
+def twin(content: Any, table: str, style: Style | None = None) -> pd.DataFrame:
+    """The same table as data, in printed order."""
+    if table == "hyper_parameters":
+        return hyper_parameter_rows(content, style or Style())
+    if table in ("datasets", "related_work"):
+        return pd.DataFrame(content)
+    return ablation_rows(content) if table == "ablation" else main_rows(content, table)
+
+
+def contents(cells: pd.DataFrame, datasets: pd.DataFrame, related: pd.DataFrame, spaces: Spaces) -> dict[str, Any]:
+    """The tables these rows can fill, in the paper's order, each with what `render` needs for it."""
+    found: dict[str, Any] = {"related_work": related, "datasets": datasets}
+    main = cells[(cells["table"] == "main") & cells["metric"].isin(("ctd", "ibll", "ibs"))]
+    found.update(dict.fromkeys(in_order(main["dataset"], list(DATASETS)), cells))
+    if ((cells["table"] == "ablation") & cells["metric"].isin(("nll", "ctd"))).any():
+        found["ablation"] = cells
+    found["hyper_parameters"] = spaces
+    return found
+
+
+def write_tables(out: Path, tables: dict[str, Any], style: Style) -> list[Path]:
+    """Write every table as NAME.tex and NAME.csv; return the .tex files."""
+    out.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, content in tables.items():
+        path = out / f"{name}.tex"
+        path.write_text(render(content, name, style))
+        twin(content, name, style).to_csv(out / f"{name}.csv", index=False)
+        written.append(path)
+    return written

@@ -1,0 +1,1 @@
+"""The study: search, selection, evaluation, and the statistics that turn scores into table cells."""
