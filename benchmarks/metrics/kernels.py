@@ -1,0 +1,52 @@
+"""The loops that run over all subjects and times, compiled.
+
+Callers hand over fresh contiguous arrays of one type, so each kernel has one compiled version: processes that fill the
+on-disk cache at the same time write the same bytes (numba replaces the files atomically).
+"""
+
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator,misc"
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+LOG_GUARD = 1e-10  # inside the logs of BLL, as in the authors' code
+
+
+@njit(cache=True)
+def count_block(survival, before, upto, event, own, more, equal, censored_more, censored_equal, event_equal):
+    """Add the pairs of some subjects j (rows) with all events i (columns, by time) to the counts of the events."""
+    for j in range(survival.shape[0]):
+        for i in range(before[j]):
+            more[i] += survival[j, i] > own[i]
+            equal[i] += survival[j, i] == own[i]
+        for i in range(before[j], upto[j]):
+            if event[j]:
+                event_equal[i] += survival[j, i] == own[i]
+            else:
+                censored_more[i] += survival[j, i] > own[i]
+                censored_equal[i] += survival[j, i] == own[i]
+
+
+@njit(cache=True)
+def brier_block(survival, first, event_weight, alive_weight, grid_weight, total):
+    """Add sum_i of BS's terms at each grid time to `total`; from column first[i] on, t >= y_i."""
+    for i in range(survival.shape[0]):
+        for k in range(first[i]):
+            total[k] += alive_weight[i] * grid_weight[k] * (1.0 - survival[i, k]) ** 2
+        if event_weight[i] > 0.0:
+            for k in range(first[i], survival.shape[1]):
+                total[k] += event_weight[i] * survival[i, k] ** 2
+
+
+@njit(cache=True)
+def bll_block(survival, first, event_weight, alive_weight, grid_weight, total):
+    """Add sum_i of BLL's terms at each grid time to `total`; from column first[i] on, t >= y_i."""
+    for i in range(survival.shape[0]):
+        if alive_weight[i] > 0.0:
+            for k in range(first[i]):
+                total[k] += alive_weight[i] * grid_weight[k] * np.log(survival[i, k] + LOG_GUARD)
+        if event_weight[i] > 0.0:
+            for k in range(first[i], survival.shape[1]):
+                total[k] += event_weight[i] * np.log(1.0 - survival[i, k] + LOG_GUARD)
