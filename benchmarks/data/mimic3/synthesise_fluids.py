@@ -1,0 +1,170 @@
+"""Invented laboratory values, blood gases, outputs and procedures."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from benchmarks.data.mimic3.synthesise_chart import HOUR, Floats, Ints, draw, grid
+
+LONGEST = 14 * 24 * HOUR  # labs of the first two weeks; later ones would only lengthen the file
+
+
+def _scatter(time: Ints, rng: np.random.Generator) -> Ints:
+    return time + 60 * rng.integers(0, 50, time.size)
+
+
+def labs(
+    admissions: pd.DataFrame, stays: pd.DataFrame, windows: pd.DataFrame, items: pd.DataFrame, rng: np.random.Generator
+) -> dict[str, Any]:
+    """LABEVENTS columns; `admissions` has begin, end (seconds), acute, subject_id, hadm_id."""
+    panel, gases = _panel(admissions, items, rng), _gases(stays, windows, items, rng)
+    owner = admissions[["subject_id", "hadm_id"]]
+    tested = [owner.iloc[panel.pop("row").to_numpy()].reset_index(drop=True).join(panel)]
+    tested.append(stays[["subject_id", "hadm_id"]].iloc[gases.pop("row").to_numpy()].reset_index(drop=True).join(gases))
+    d = pd.concat(tested, ignore_index=True)
+    d["hadm_id"] = d["hadm_id"].astype(float)
+    # Outpatient rows: the same person, days before, no admission; and a few in-hospital rows that lost theirs.
+    outside = d.sample(frac=0.03, random_state=rng)
+    outside = outside.assign(hadm_id=np.nan, time=outside["time"] - rng.integers(0, 20, len(outside)) * 24 * HOUR)
+    absurd = d[d["num"].notna()].sample(frac=0.003, random_state=rng)
+    absurd = absurd.assign(num=rng.choice([0.0, -2.0, 99_999.0], len(absurd)), text=None)
+    refused = d[d["num"].notna()].sample(frac=0.003, random_state=rng).assign(num=np.nan, text="UNABLE TO REPORT")
+    doubled = d[d["num"].notna()].sample(frac=0.01, random_state=rng)
+    doubled = doubled.assign(num=np.round(doubled["num"] * 1.07, 2))
+    d = pd.concat([d, outside, absurd, refused, doubled], ignore_index=True)
+    d = d.sort_values(["subject_id", "time"], kind="stable", ignore_index=True)
+    unit = items[items["table"] == "lab"].astype({"metavision": int}).set_index("metavision")["unit"]
+    return {
+        "SUBJECT_ID": d["subject_id"].to_numpy(),
+        "HADM_ID": d["hadm_id"].to_numpy(),
+        "ITEMID": d["item"].to_numpy(),
+        "CHARTTIME": d["time"].to_numpy().astype("datetime64[s]"),
+        "VALUE": d["text"].where(d["text"].notna(), d["num"].map("{:g}".format)).to_numpy(),
+        "VALUENUM": d["num"].to_numpy(),
+        "VALUEUOM": d["item"].map(unit).to_numpy(),
+        "FLAG": np.array([None, "abnormal"], dtype=object)[(rng.random(len(d)) < 0.35).astype(int)],
+    }
+
+
+def _panel(a: pd.DataFrame, items: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    """Chemistry and blood counts from the emergency room to the ward; log-normal, hence the items' log means."""
+    begin, acute = a["begin"].to_numpy() - 2 * HOUR, a["acute"].to_numpy()
+    end = np.minimum(a["end"].to_numpy(), begin + LONGEST)
+    blocks, drawn = [], {}
+    for _, item in items[items["kind"] == "panel"].iterrows():
+        every = item["every_h"]
+        if every not in drawn:  # one tube serves all items of a panel: their times tie
+            i, t = grid(begin, end, every, 1.0, rng)
+            drawn[every] = i, _scatter(t, rng)
+        i, t = drawn[every]
+        kept = rng.random(i.size) < item["keep"]
+        value = draw(item, acute, i, rng)
+        blocks.append(pd.DataFrame({"row": i, "item": int(item["metavision"]), "time": t, "num": value})[kept])
+    return pd.concat(blocks, ignore_index=True).assign(text=None)
+
+
+def _gases(s: pd.DataFrame, windows: pd.DataFrame, items: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    """Blood gases: often while ventilated, sometimes else; a few are venous, a few do not say what they are."""
+    ids = items[items["table"] == "lab"].set_index("signal")["metavision"].astype(int).to_dict()
+    begin, end, acute = s["begin"].to_numpy(), s["end"].to_numpy(), s["acute"].to_numpy()
+    at = windows["stay"].to_numpy()
+    i, t = grid(windows["begin"].to_numpy() - HOUR, windows["end"].to_numpy(), 5, 0.85, rng)
+    some = np.flatnonzero(rng.random(begin.size) < 0.3)
+    j, u = grid(begin[some] - 4 * HOUR, np.minimum(end[some], begin[some] + 48 * HOUR), 12, 0.7, rng)
+    row, time = np.concatenate([at[i], some[j]]), _scatter(np.concatenate([t, u]), rng)
+    k, ill = row.size, acute[row]
+    kind = rng.choice(["ART", "VEN", "MIX", "CENTRAL VENOUS", ""], k, p=[0.86, 0.05, 0.03, 0.01, 0.05])
+    venous = np.isin(kind, ["VEN", "MIX", "CENTRAL VENOUS"])
+
+    def normal(mean: Floats | float, sd: float, low: float, high: float, digits: int) -> Floats:
+        return np.asarray(np.round(np.clip(mean + sd * rng.normal(size=k), low, high), digits), dtype=np.float64)
+
+    values = {
+        "po2": (1.0, normal(np.where(venous, 45, 115 - 14 * ill), 25, 18, 600, 0)),
+        "pco2": (1.0, normal(41 + 2 * ill, 7, 15, 110, 0)),
+        "ph": (1.0, normal(7.38 - 0.03 * ill, 0.06, 6.8, 7.7, 2)),
+        "total_co2": (1.0, normal(25, 4, 5, 50, 0)),
+        "base_excess": (1.0, normal(0, 4, -25, 20, 0)),
+        "oxygen": (0.3, normal(50 + 8 * ill, 12, 21, 100, 0)),
+        "lactate": (0.5, normal(2.2 + 0.8 * ill, 1, 0.3, 20, 1)),
+        "oxygen_saturation": (0.3, normal(np.where(venous, 70, 96), 3, 30, 100, 0)),
+        "aado2": (0.1, normal(400, 120, 20, 700, 0)),
+        "bicarbonate_gas": (0.03, normal(24, 4, 5, 45, 0)),
+        "hemoglobin_gas": (0.3, normal(10.3, 1.5, 4, 18, 1)),
+        "o2_flow": (0.08, normal(7, 5, 1, 80, 0)),
+        "potassium_gas": (0.5, normal(4.1, 0.5, 1.5, 8, 1)),
+        "sodium_gas": (0.3, normal(138, 4, 110, 170, 0)),
+    }
+    said = kind != ""
+    blocks = [pd.DataFrame({"row": row, "item": ids["specimen"], "time": time, "num": np.nan, "text": kind})[said]]
+    for name, (share, value) in values.items():
+        b = pd.DataFrame({"row": row, "item": ids[name], "time": time, "num": value, "text": None})
+        blocks.append(b[rng.random(k) < share])
+    return pd.concat(blocks, ignore_index=True)
+
+
+def outputs(stays: pd.DataFrame, items: pd.DataFrame, rng: np.random.Generator) -> dict[str, Any]:
+    """OUTPUTEVENTS columns: urine and other outputs, irrigation in pairs, a few empty or orphaned rows."""
+    begin, end, acute = stays["begin"].to_numpy(), stays["end"].to_numpy(), stays["acute"].to_numpy()
+    carevue, blocks = stays["carevue"].to_numpy(), []
+    mine = items[(items["table"] == "output") & (items["kind"] == "numeric")]
+    for _, item in mine.iterrows():
+        i, t = grid(begin, end, item["every_h"], item["keep"], rng)
+        code = np.where(carevue[i], item["carevue"], item["metavision"]).astype(int)
+        blocks.append(pd.DataFrame({"stay": i, "item": code, "time": t, "num": draw(item, acute, i, rng)}))
+    ids = items.set_index("signal")["metavision"]
+    washed = np.flatnonzero(~carevue & (rng.random(begin.size) < 0.06))
+    i, t = grid(begin[washed], end[washed], 4, 0.7, rng)
+    for name, volume in (("irrigant_in", 3000.0), ("irrigant_out", 2950.0)):
+        ml = volume + np.round(rng.normal(0, 100, i.size))
+        blocks.append(pd.DataFrame({"stay": washed[i], "item": int(ids[name]), "time": t, "num": ml}))
+    d = pd.concat(blocks, ignore_index=True)
+    twice = d.sample(frac=0.01, random_state=rng)
+    d = pd.concat([d, twice], ignore_index=True).sort_values(["stay", "time"], kind="stable", ignore_index=True)
+    i = d["stay"].to_numpy()
+    return {
+        "SUBJECT_ID": stays["subject_id"].to_numpy()[i],
+        "HADM_ID": stays["hadm_id"].to_numpy()[i],
+        "ICUSTAY_ID": np.where(rng.random(i.size) < 0.003, np.nan, stays["icustay_id"].to_numpy()[i]),
+        "CHARTTIME": d["time"].to_numpy().astype("datetime64[s]"),
+        "ITEMID": d["item"].to_numpy(),
+        "VALUE": np.where(rng.random(i.size) < 0.003, np.nan, d["num"].to_numpy()),
+        "VALUEUOM": np.where(carevue[i], "ml", "mL"),
+        "STORETIME": (d["time"].to_numpy() + 1200).astype("datetime64[s]"),
+        "CGID": 14000.0 + i % 6000,
+        "ISERROR": np.where(~carevue[i] & (rng.random(i.size) < 0.002), 1.0, np.nan),
+    }
+
+
+def procedures(
+    stays: pd.DataFrame, windows: pd.DataFrame, items: pd.DataFrame, rng: np.random.Generator
+) -> dict[str, Any]:
+    """PROCEDUREEVENTS_MV columns: MetaVision's extubations, and rows of no use here."""
+    ids = items[items["table"] == "procedure"].set_index("signal")["metavision"].astype(int)
+    w = windows[~stays["carevue"].to_numpy()[windows["stay"]]]
+    out = w[w["extubated"]]
+    kinds = ids[["extubation", "unplanned_extubation_patient", "unplanned_extubation_other"]].to_numpy()
+    lines = np.flatnonzero(~stays["carevue"].to_numpy() & (rng.random(len(stays)) < 0.5))
+    stay: Ints = np.concatenate([out["stay"], w["stay"], lines])
+    start: Ints = np.concatenate([out["end"], w["begin"], stays["begin"].to_numpy()[lines] + HOUR]) // 60 * 60
+    item = np.concatenate([
+        rng.choice(kinds, len(out), p=[0.9, 0.06, 0.04]),
+        np.full(len(w), ids["invasive_ventilation"]),
+        np.full(lines.size, ids["arterial_line"]),
+    ])  # fmt: skip
+    span: npt.NDArray[np.int64] = np.where(item == ids["extubation"], 60, 6 * HOUR)
+    return {
+        "SUBJECT_ID": stays["subject_id"].to_numpy()[stay],
+        "HADM_ID": stays["hadm_id"].to_numpy()[stay],
+        "ICUSTAY_ID": stays["icustay_id"].to_numpy()[stay],
+        "STARTTIME": start.astype("datetime64[s]"),
+        "ENDTIME": (start + span).astype("datetime64[s]"),
+        "ITEMID": item,
+        "VALUE": span / 60.0,
+        "VALUEUOM": np.full(stay.size, "min"),
+        "STORETIME": (start + span).astype("datetime64[s]"),
+        "ORDERID": 1.0 + np.arange(stay.size),
+        "STATUSDESCRIPTION": np.full(stay.size, "FinishedRunning"),
+    }
