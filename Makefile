@@ -8,7 +8,7 @@ export OMP_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export NUMBA_NUM_THREADS ?= 1
-SNAKEMAKE := $(BIN)/python -m benchmarks run --cores $(CORES)
+RUN := $(BIN)/python -m benchmarks run --cores $(CORES)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup quick small paper test lint pdf speed clean
@@ -28,13 +28,13 @@ $(STAMP): requirements.txt pyproject.toml
 	  $(BIN)/python -m pip check && cp requirements.txt $(STAMP); }
 
 quick: $(STAMP)  ## the whole study, small and real: every model, table and figure in minutes
-	@$(SNAKEMAKE) --config-name quick
+	@$(RUN) quick
 
 small: $(STAMP)  ## SUPPORT and METABRIC with 10 trials per split: an hour or two on 2 cores
-	@$(SNAKEMAKE) --config-name small
+	@$(RUN) small
 
 paper: $(STAMP)  ## the full protocol: 100 trials per split, all data sets you have
-	@$(SNAKEMAKE) --config-name paper
+	@$(RUN) paper
 
 test: $(STAMP)  ## all tests
 	@$(BIN)/python -m pytest -n $(CORES)

@@ -20,6 +20,7 @@ class Cox(SurvivalModel):
 
     name = "cox"
     label = "Cox"
+    searched = False
     takes_seq = False
     fit_on = "train+valid"
 

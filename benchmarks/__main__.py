@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from importlib import import_module
 
+# One thread unless the caller says otherwise, set before any numerical library is loaded: a study runs one process per
+# core, and a second thread in each only makes them wait for each other.
+for _variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
+    os.environ.setdefault(_variable, "1")
+
 # verb -> module with add_arguments(parser) and run(args) -> exit code; its docstring's first line is the help.
 VERBS = {
+    "run": ("benchmarks.study.run", "run a tier from start to report; resumes what was stopped"),
+    "plan": ("benchmarks.study.cost", "jobs, hours, memory and disk a run will need"),
+    "status": ("benchmarks.study.status", "how far a running or stopped run is"),
     "verify": ("benchmarks.study.verify", "check against the published numbers (verify cox)"),
+    "mimic": (
+        "benchmarks.data.mimic3.cli",
+        "build MIMIC and MIMIC-SEQ from raw tables, or synthesise such tables",
+    ),
     "tables": ("benchmarks.report.tables_cli", "LaTeX and CSV tables from scores, or from the published cells"),
-    "mimic": ("benchmarks.data.mimic3.cli", "build MIMIC and MIMIC-SEQ from raw MIMIC-III tables, or synthesise such tables"),
+    "data": ("benchmarks.study.prepare", "one data set into a run's folder"),
+    "split": ("benchmarks.study.split", "the splits of a data set"),
+    "tune": ("benchmarks.study.tune", "one chunk of random-search trials"),
+    "evaluate": ("benchmarks.study.evaluate", "choose the best trials and score them on the test part"),
+    "gather": ("benchmarks.study.gather", "all scores, t-tests and cells of a run"),
 }
 
 

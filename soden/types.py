@@ -137,7 +137,8 @@ class SurvivalModel(ABC):
 
     name: ClassVar[str]  # file, config key, path segment
     label: ClassVar[str]  # as printed in the paper
-    space: ClassVar[Mapping[str, Distribution]] = {}  # empty: no search
+    space: ClassVar[Mapping[str, Distribution]] = {}
+    searched: ClassVar[bool] = True  # False: nothing to search, one fit per split
     select_by: ClassVar[Literal["loss", "ctd"]] = "loss"
     takes_seq: ClassVar[bool] = True
     fit_on: ClassVar[Literal["train", "train+valid"]] = "train"

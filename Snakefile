@@ -1,0 +1,64 @@
+"""From raw data to tables, figures and report; rules are in workflow/rules/, what they call in `python -m benchmarks`.
+
+snakemake --cores 2                        the quick tier: everything, tiny
+snakemake --cores 8 --config tier=small    SUPPORT and METABRIC, 10 trials per split
+snakemake --cores 8 --config tier=paper    the full protocol
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from snakemake.utils import min_version
+
+min_version("9.0")
+sys.path.insert(0, workflow.basedir)
+# Rules call `python`: the one that runs Snakemake, unless --use-conda puts its own in front.
+os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+from benchmarks.study import plan, prepare
+from benchmarks.study.config import resolve
+
+config = resolve(config)
+RUN = f"results/{config['run']}"
+FIGURES = f"figures/{config['run']}"
+
+
+onstart:
+    Path(RUN).mkdir(parents=True, exist_ok=True)
+    Path(RUN, "config.json").write_text(
+        json.dumps(config, indent=1, sort_keys=True)
+    )
+    print(
+        f"Tier {config['tier']}, results in {RUN}/. Other tiers: --config tier=quick|small|paper; "
+        "`python -m benchmarks plan` says what they cost, `python -m benchmarks status` how far a run is."
+    )
+
+
+wildcard_constraints:
+    dataset="[a-z0-9_]+",
+    model="[a-z0-9_]+",
+    chunk="[0-9]+",
+
+
+include: "workflow/rules/data.smk"
+include: "workflow/rules/study.smk"
+include: "workflow/rules/report.smk"
+
+
+localrules:
+    all,
+    tables,
+
+
+# Targets stay in this file: a default target in an included file would not be one.
+rule all:
+    default_target: True
+    input:
+        rules.tables.output,
+
+
+rule scores:
+    input:
+        rules.gather.output,

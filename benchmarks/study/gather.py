@@ -1,0 +1,70 @@
+"""Bring a run together: scores.csv, conventions.csv, tests.csv, cells.csv, datasets.csv and trials.parquet."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import pandas as pd
+
+from benchmarks.data.files import replacing
+from benchmarks.study.statistics import compare, summarise
+
+KEYS = ["dataset", "model", "split", "metric", "g_tau"]
+
+
+def gather_scores(paths: Iterable[Path]) -> pd.DataFrame:
+    """All tidy scores, sorted, so that the order in which jobs ended leaves no trace."""
+    frames = [frame for path in paths if len(frame := pd.read_parquet(path))]
+    if not frames:
+        raise ValueError("no model has a score: every trial failed or diverged; see the trials and logs of this run")
+    return pd.concat(frames).sort_values(["convention", *KEYS], ignore_index=True)
+
+
+def gather_trials(paths: Iterable[Path]) -> pd.DataFrame:
+    """All trial rows of the run."""
+    frame = pd.concat([pd.read_parquet(path) for path in paths], ignore_index=True)
+    return frame.sort_values(["dataset", "model", "split", "trial"], ignore_index=True)
+
+
+def gather(scores: pd.DataFrame, trials: pd.DataFrame, convention: str, planned: pd.DataFrame, out: Path) -> None:
+    """Write the run's tables of numbers."""
+    main = scores[scores["convention"] == convention][[*KEYS, "value"]].reset_index(drop=True)
+    slim = trials[["dataset", "model", "split", "trial", "status"]]
+    for name, frame in (
+        ("scores.csv", main),
+        ("conventions.csv", scores),
+        ("tests.csv", compare(main)),
+        ("cells.csv", summarise(main, slim, planned=planned)),
+    ):
+        with replacing(out / name) as part:
+            frame.to_csv(part, index=False)
+    with replacing(out / "trials.parquet") as part:
+        trials.to_parquet(part, index=False)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command-line form."""
+    parser.add_argument("--run", dest="folder", type=Path, required=True, help="the run's results folder")
+    parser.add_argument("--planned", type=json.loads, required=True, help="JSON: [[dataset, model, splits], ...]")
+    parser.add_argument("--convention", default="published")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Gather what the plan names; a planned file that is not there is a bug of the workflow, so it is an error."""
+    planned = pd.DataFrame(args.planned, columns=["dataset", "model", "n_splits"])
+    pairs = list(zip(planned["dataset"], planned["model"], strict=True))
+    scores = gather_scores(args.folder / "scores" / d / f"{m}.parquet" for d, m in pairs)
+    trials = gather_trials(p for d, m in pairs for p in sorted((args.folder / "trials" / d / m).glob("*.parquet")))
+    gather(scores, trials, args.convention, planned, args.folder)
+    names = list(dict.fromkeys(planned["dataset"]))
+    summaries = [json.loads((args.folder / "data" / f"{name}.json").read_text())["summary"] for name in names]
+    with replacing(args.folder / "datasets.csv") as part:
+        pd.DataFrame(summaries).to_csv(part, index=False)
+    bad = trials[trials["status"] != "ok"].groupby(["dataset", "model", "status"]).size()
+    print(f"{len(trials)} trials, {len(pairs)} models on {len(names)} data sets")
+    for (dataset, model, status), count in bad.items():
+        print(f"  {model} on {dataset}: {count} trials {status}")
+    return 0

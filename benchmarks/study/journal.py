@@ -1,0 +1,64 @@
+"""The trial journal: one line per finished trial, on disk before the next begins, so that a killed job loses one trial.
+
+Every row carries the `identity` of what it depends on (data, split, settings), and is used again only where that is the
+same: a changed setting or changed data never meets an old row, and going back finds the old rows still there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+Row = dict[str, Any]
+
+
+class Journal:
+    """Append-only JSON lines; one file per job, so that no two processes ever write the same one."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            _drop_torn_end(path)
+
+    def append(self, row: Row) -> None:
+        """Write one finished trial and wait until the disk has it."""
+        with self.path.open("a") as file:
+            file.write(json.dumps(row, sort_keys=True) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def read(path: Path) -> Iterator[Row]:
+    """The finished trials of a journal, also while another process writes it; a torn line is not a trial."""
+    for text in path.read_bytes().split(b"\n"):
+        try:
+            row = json.loads(text)
+        except ValueError:
+            continue
+        if isinstance(row, dict):
+            yield row
+
+
+def read_folder(folder: Path) -> Iterator[Row]:
+    """The rows of every journal in a folder, whatever the chunks were when they were written."""
+    for path in sorted(folder.glob("*.jsonl")):
+        yield from read(path)
+
+
+def identity(**parts: Any) -> str:
+    """A short hash of everything a row depends on besides its key."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def _drop_torn_end(path: Path) -> None:
+    """Cut what a dying process left of its last line, so that the next line starts on its own."""
+    content = path.read_bytes()
+    if content and not content.endswith(b"\n"):
+        with path.open("r+b") as file:
+            file.truncate(content.rfind(b"\n") + 1)
+            os.fsync(file.fileno())

@@ -1,0 +1,86 @@
+"""Put one data set into a run's folder, or write down why it cannot be had; a run goes on without it and says so."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmarks import data
+from benchmarks.data.files import replacing
+from benchmarks.study.config import ROOT
+
+
+def folder_of(config: Mapping[str, Any]) -> Path | None:
+    """Where local data are: the config's folder, $SODEN_DATA, or ../shared/data if there is such a folder."""
+    if chosen := config["data"]["folder"] or os.environ.get("SODEN_DATA"):
+        return Path(chosen)
+    usual = ROOT.parent / "shared" / "data"
+    return usual if usual.is_dir() else None
+
+
+def settings_of(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What the `data` verb needs of the config, as plain JSON: only this reruns when it changes."""
+    section = config["data"]
+    folder = folder_of(config)
+    return {
+        "folder": "" if folder is None else str(folder),
+        "cache": section["cache"],
+        "offline": section["offline"],
+        "simulated_n": section["simulated_n"],
+        "seed": config["seed"],
+    }
+
+
+def data_settings(
+    plain: Mapping[str, Any], options: Mapping[str, Mapping[str, Any]] | None = None
+) -> data.DataSettings:
+    """The loaders' settings from plain JSON."""
+    chosen: dict[str, Any] = {"offline": plain["offline"], "simulated_n": plain["simulated_n"], "seed": plain["seed"]}
+    if plain["folder"]:
+        chosen["folders"] = (Path(plain["folder"]),)
+    if plain["cache"]:
+        chosen["cache"] = Path(plain["cache"])
+    return data.DataSettings(**chosen, options=options or {})
+
+
+def prepare(name: str, settings: data.DataSettings, out: Path) -> dict[str, Any]:
+    """Write <out>.npz and <out>.json; the npz is empty and the JSON says why if the data cannot be had."""
+    try:
+        dataset = data.load(name, settings)
+    except data.DataUnavailable as error:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.with_suffix(".npz").write_bytes(b"")
+        status: dict[str, Any] = {"dataset": name, "available": False, "why": str(error)}
+    else:
+        dataset.save(out.with_suffix(".npz"))
+        summary = dataset.summary()
+        status = {"dataset": name, "available": True, "why": "", "sha256": dataset.sha256(), "source": dataset.source}
+        status |= {"mark": dataset.mark, "summary": summary}
+    with replacing(out.with_suffix(".json")) as part:
+        part.write_text(json.dumps(status, indent=1, sort_keys=True))
+    return status
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command-line form."""
+    parser.add_argument("name", help=f"one of {', '.join(data.names())}")
+    parser.add_argument("--settings", type=json.loads, default=None, help="JSON; default: those of the quick tier")
+    parser.add_argument("--options", type=json.loads, default={}, help="JSON of the data set's own options")
+    parser.add_argument("--out", type=Path, required=True, help="without suffix: <out>.npz and <out>.json are written")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load and write; a data set that cannot be had is not a failure of the run."""
+    from benchmarks.study.config import resolve
+
+    plain = args.settings or settings_of(resolve())
+    status = prepare(args.name, data_settings(plain, {args.name: args.options}), args.out)
+    if status["available"]:
+        print(f"{args.name}: {status['summary']['n']} subjects from {status['source']}")
+    else:
+        print(f"{args.name} is not available, the run goes on without it:\n{status['why']}")
+    return 0

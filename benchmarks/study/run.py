@@ -1,0 +1,172 @@
+"""Run a tier from start to report with Snakemake; after a kill or a power cut the same command goes on where it was."""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from benchmarks.study import status
+from benchmarks.study.config import ROOT, TIERS, ConfigError, resolve
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command-line form."""
+    parser.add_argument("tier", nargs="?", choices=TIERS, default="quick")
+    parser.add_argument("--cores", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--configfile", type=Path, help="your own overlay on top of the tier")
+    parser.add_argument("snakemake", nargs="*", help="after --: passed on to snakemake")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check, lock, start Snakemake, show progress, say what was made."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    overlay = _overlay(args.configfile) | {"tier": args.tier}
+    try:
+        config = resolve(overlay)
+        results = ROOT / "results" / config["run"]
+        with _lock(results):
+            _release_stale_lock(console)
+            return _snakemake(args, config, results, console)
+    except (ConfigError, RunError) as error:
+        console.print(str(error), style="red", markup=False)
+        return 2
+
+
+class RunError(RuntimeError):
+    """The run cannot start; the text says what to do."""
+
+
+def _overlay(path: Path | None) -> dict[str, Any]:
+    from benchmarks.study.config import read
+
+    return {} if path is None else read(path)
+
+
+def _lock(results: Path) -> IO[str]:
+    """Hold the results folder; the system lets go of it when this process ends, however it ends."""
+    try:
+        results.mkdir(parents=True, exist_ok=True)
+        file = (results / ".lock").open("w")
+    except OSError as error:
+        raise RunError(
+            f"cannot write to {results} ({error.strerror}); make it writable or choose another `run`"
+        ) from None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise RunError(
+            f"another run is working in {results}; follow it with `python -m benchmarks status {results.name}`, "
+            "or give this one another name with `run:` in the configuration"
+        ) from None
+    return file
+
+
+def _release_stale_lock(console: Console) -> None:
+    """Snakemake's own lock outlives a kill -9. If no Snakemake works in this folder, the lock is a dead one's."""
+    import psutil
+
+    locks = ROOT / ".snakemake" / "locks"
+    if not locks.is_dir() or not any(locks.iterdir()):
+        return
+    for process in psutil.process_iter(["cmdline", "cwd", "pid"]):
+        command = " ".join(process.info["cmdline"] or [])
+        if "snakemake" in command and "Snakefile" not in command.split(" ")[0] and process.info["cwd"] == str(ROOT):
+            raise RunError(
+                f"Snakemake is already at work in this folder (process {process.info['pid']}); wait for it or stop it"
+            )
+    console.print("Releasing the lock of a run that was killed; finished trials are kept.")
+    subprocess.run([sys.executable, "-m", "snakemake", "--unlock"], cwd=ROOT, check=True, capture_output=True)
+
+
+def _snakemake(args: argparse.Namespace, config: Mapping[str, Any], results: Path, console: Console) -> int:
+    log = results / "snakemake.log"
+    command = [sys.executable, "-m", "snakemake", "--cores", str(args.cores), "--rerun-incomplete", "--keep-going"]
+    if args.configfile:
+        command += ["--configfile", str(args.configfile)]
+    command += ["--config", f"tier={args.tier}", *args.snakemake]
+    console.print(
+        f"Tier {args.tier} on {args.cores} cores; results in {results.relative_to(ROOT)}/, log in {log.name}."
+    )
+    started = time.monotonic()
+    with log.open("w") as out:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+        try:
+            _follow(process, config, results, args.cores, console)
+        except KeyboardInterrupt:
+            console.print("Stopping; what is finished is kept, the same command goes on from here.")
+            process.wait()
+            return 130
+    seconds = time.monotonic() - started
+    if process.returncode:
+        _explain(log, results, console)
+        return process.returncode
+    _conclude(config, results, seconds, console)
+    return 0
+
+
+def _follow(
+    process: subprocess.Popen[bytes], config: Mapping[str, Any], results: Path, cores: int, console: Console
+) -> None:
+    """One live line on a terminal; elsewhere a line whenever a tenth of the trials is done."""
+
+    def line() -> tuple[int, int, str]:
+        entries = status.progress(results, config, status.available(results, config))
+        return sum(e.done for e in entries), sum(e.total for e in entries), status.headline(entries, cores)
+
+    shown = -1
+    with console.status("starting") as live:
+        while process.poll() is None:
+            time.sleep(1)
+            done, total, text = line()
+            live.update(text if done < total else f"{text}; scoring, tables and figures")
+            if not console.is_terminal and 10 * done // max(total, 1) > shown:
+                shown = 10 * done // max(total, 1)
+                console.print(f"  {text}")
+
+
+def _explain(log: Path, results: Path, console: Console) -> None:
+    """What failed, the end of its log, and what to do."""
+    text = log.read_text()
+    console.print("The run did not finish; finished work is kept and the same command goes on from here.", style="red")
+    named = [line.strip() for line in text.splitlines() if line.strip().startswith("log:")]
+    seen: list[str] = []
+    for line in named:
+        path = line.removeprefix("log:").split("(check")[0].strip()
+        if "Error in rule" in text and path not in seen and (ROOT / path).exists() and f"log: {path} (check" in text:
+            seen.append(path)
+    for path in seen[:3]:
+        console.print(f"\n{path} ends with:", style="bold")
+        console.print("\n".join((ROOT / path).read_text().splitlines()[-12:]), markup=False)
+    if not seen:
+        console.print("\n".join(text.splitlines()[-25:]), markup=False)
+    console.print(f"\nSnakemake's log: {log.relative_to(ROOT)}")
+
+
+def _conclude(config: Mapping[str, Any], results: Path, seconds: float, console: Console) -> None:
+    entries = status.progress(results, config, status.available(results, config))
+    console.print(f"Done in {status.duration(seconds)}: {status.headline(entries)}.")
+    for missing in status.missing(results, config):
+        console.print(f"  without {missing}", style="yellow")
+    for what, where in (
+        ("scores, t-tests, cells", "scores.csv tests.csv cells.csv"),
+        ("LaTeX tables", "tables"),
+        ("report", "report.html"),
+    ):
+        found = [str((results / name).relative_to(ROOT)) for name in where.split() if (results / name).exists()]
+        if found:
+            console.print(f"  {what}: {' '.join(found)}")
+    figures = ROOT / "figures" / config["run"]
+    if figures.is_dir():
+        console.print(f"  figures: {figures.relative_to(ROOT)}")

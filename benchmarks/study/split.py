@@ -1,0 +1,29 @@
+"""The splits of a data set as index arrays: drawn 3:1:1 from the seed, or the authors' own."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from benchmarks import data
+from benchmarks.data.splits import HOW, make_split
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command-line form."""
+    parser.add_argument("--data", type=Path, required=True, help="the data set's npz")
+    parser.add_argument("--source", choices=HOW, default="auto")
+    parser.add_argument("--folder", default="", help="where the authors' released splits are")
+    parser.add_argument("--n", type=int, required=True, help="how many")
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--out", type=Path, required=True, help="folder for 1.npz, 2.npz, ...")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Make and write them."""
+    dataset = data.Dataset.load(args.data)
+    for number in range(1, args.n + 1):
+        split = make_split(dataset, args.source, number, seed=args.seed, folder=args.folder or None)
+        split.save(args.out / f"{number}.npz")
+        print(f"{dataset.name} split {number}: {' / '.join(map(str, split.sizes()))} train / valid / test")
+    return 0

@@ -1,0 +1,78 @@
+"""Check the arena against the paper before any network is trained: `verify cox` gives the 18 published Cox cells."""
+
+from __future__ import annotations
+
+import argparse
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.data.splits import PARTS, RELEASED_SHIFT, released_file
+from soden.types import SurvivalData
+
+DATASETS = ("support", "metabric")
+SPLITS = range(1, 11)
+METRICS = ("ctd", "ibll", "ibs")
+# The published means have three decimals (0.0005); the rest is room for Breslow's ties, as measured by others.
+LARGEST = 0.0015
+
+
+def released_part(folder: Path, dataset: str, part: str, split: int) -> SurvivalData:
+    """One of the authors' files, already standardised by them; their network code adds 0.001 to the time."""
+    path = released_file(dataset, folder, part, split)
+    if path is None:
+        raise FileNotFoundError(
+            f"no {part}_{split}.npz of {dataset} below {folder}; --splits must be a folder with the authors' released "
+            "splits, i.e. the folder data/ of their repository, with support/ and metabric/ inside"
+        )
+    with np.load(path) as file:
+        return SurvivalData(file["arr_1"][:, 0] + RELEASED_SHIFT, file["arr_1"][:, 1], file["arr_0"])
+
+
+def cox_scores(folder: Path, dataset: str, split: int) -> list[dict[str, Any]]:
+    """Fit Cox on train + valid and score it on test."""
+    from baselines.cox import Cox
+    from benchmarks.metrics.evaluate import evaluate
+
+    train, valid, test = (released_part(folder, dataset, part, split) for part in PARTS)
+    model = Cox()
+    model.fit(train, valid)
+    scores = evaluate(test.time, test.event, lambda times: model.predict_survival(test, times))
+    key = {"dataset": dataset, "model": "cox", "split": split}
+    return [{**key, **s._asdict()} for s in scores if s.metric in METRICS]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command-line form."""
+    parser.add_argument("what", choices=["cox"])
+    parser.add_argument("--splits", type=Path, required=True, help="folder with the authors' released splits")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print each published cell beside ours; succeed only if all are within LARGEST."""
+    import pandas as pd
+    from rich.console import Console
+    from rich.table import Table
+
+    from benchmarks.report.published import published_cells
+    from benchmarks.study.statistics import summarise
+
+    jobs = [(args.splits, dataset, split) for dataset in DATASETS for split in SPLITS]
+    with ProcessPoolExecutor(args.jobs) as pool:
+        rows = [row for rows in pool.map(cox_scores, *zip(*jobs, strict=True)) for row in rows]
+    cell = ["dataset", "metric", "g_tau"]
+    ours = summarise(pd.DataFrame(rows)).query("table == 'main'")
+    published = published_cells().query("table == 'main' and model == 'cox'")
+    both = published.merge(ours, on=cell, suffixes=("_paper", ""), validate="one_to_one")
+    both["difference"] = both["mean"] - both["mean_paper"]
+    table = Table("data set", "P(C>tau)", "metric", "paper", "ours", "difference")
+    for r in both.itertuples():
+        paper, own = f"{r.mean_paper:.3f}±{r.standard_error_paper:.3f}", f"{r.mean:.4f}±{r.standard_error:.4f}"
+        table.add_row(r.dataset, r.g_tau, r.metric, paper, own, f"{r.difference:+.4f}")
+    Console().print(table)
+    largest = float(both["difference"].abs().max())
+    print(f"max |difference| = {largest:.4f} over {len(both)} cells")
+    return 0 if largest <= LARGEST and len(both) == 18 else 1

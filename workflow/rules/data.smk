@@ -1,0 +1,64 @@
+# A checkpoint, because what can be had decides what is run: a data set that no source has is left out, and said so.
+checkpoint dataset:
+    input:
+        built=lambda wildcards: mimic_tables(wildcards.dataset),
+    output:
+        table=f"{RUN}/data/{{dataset}}.npz",
+        status=f"{RUN}/data/{{dataset}}.json",
+    log:
+        f"{RUN}/logs/data/{{dataset}}.log",
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        settings=json.dumps(prepare.settings_of(config)),
+        options=lambda wildcards: json.dumps(dataset_options(wildcards.dataset)),
+        out=f"{RUN}/data/{{dataset}}",
+    shell:
+        "python -m benchmarks data {wildcards.dataset} --settings '{params.settings}' "
+        "--options '{params.options}' --out {params.out} > {log} 2>&1"
+
+
+rule splits:
+    input:
+        f"{RUN}/data/{{dataset}}.npz",
+    output:
+        directory(f"{RUN}/splits/{{dataset}}"),
+    log:
+        f"{RUN}/logs/splits/{{dataset}}.log",
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        source=config["split_source"],
+        folder=prepare.folder_of(config) or "",
+        n=lambda wildcards: plan.n_splits(config, wildcards.dataset),
+        seed=config["seed"],
+    shell:
+        "python -m benchmarks split --data {input} --source {params.source} --folder '{params.folder}' "
+        "--n {params.n} --seed {params.seed} --out {output} > {log} 2>&1"
+
+
+def mimic_tables(dataset):
+    return []
+
+
+def dataset_options(dataset):
+    return {}
+
+
+def available(wildcards=None):
+    """The data sets this run has, each missing one replaced by its stand-in if that can be had."""
+    found = []
+    for name in config["datasets"]:
+        for candidate in (name, config["fallback"].get(name)):
+            if candidate:
+                status = checkpoints.dataset.get(dataset=candidate).output.status
+                if json.loads(Path(status).read_text())["available"]:
+                    found.append(candidate)
+                    break
+    return list(dict.fromkeys(found))

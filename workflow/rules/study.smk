@@ -1,0 +1,96 @@
+def chunk_names(dataset, model):
+    return {f"{c.index:04d}": c for c in plan.chunks(config, dataset, model)}
+
+
+rule tune:
+    input:
+        table=f"{RUN}/data/{{dataset}}.npz",
+        splits=f"{RUN}/splits/{{dataset}}",
+    output:
+        f"{RUN}/trials/{{dataset}}/{{model}}/{{chunk}}.parquet",
+    log:
+        f"{RUN}/logs/tune/{{dataset}}/{{model}}/{{chunk}}.log",
+    conda:
+        "../../environment.yml"
+    threads: config["threads"]
+    resources:
+        mem_mb=lambda wildcards, attempt: attempt * config["resources"]["mem_mb"],
+        runtime=lambda wildcards, attempt: attempt * config["resources"]["runtime"],
+        gpu=config["resources"]["gpu"],
+    params:
+        pairs=lambda wildcards: ",".join(
+            f"{s}:{t}"
+            for s, t in chunk_names(wildcards.dataset, wildcards.model)[
+                wildcards.chunk
+            ].trials
+        ),
+        seed=config["seed"],
+        training=json.dumps(config["training"]),
+        rounding=config["width_rounding"],
+        device=config["device"],
+    shell:
+        "OMP_NUM_THREADS={threads} MKL_NUM_THREADS={threads} OPENBLAS_NUM_THREADS={threads} "
+        "NUMBA_NUM_THREADS={threads} python -m benchmarks tune --data {input.table} --splits {input.splits} "
+        "--model {wildcards.model} --pairs {params.pairs} --seed {params.seed} --training '{params.training}' "
+        "--rounding {params.rounding} --device {params.device} --threads {threads} --out {output} > {log} 2>&1"
+
+
+rule evaluate:
+    input:
+        table=f"{RUN}/data/{{dataset}}.npz",
+        splits=f"{RUN}/splits/{{dataset}}",
+        trials=lambda wildcards: [
+            f"{RUN}/trials/{wildcards.dataset}/{wildcards.model}/{chunk}.parquet"
+            for chunk in chunk_names(wildcards.dataset, wildcards.model)
+        ],
+    output:
+        scores=f"{RUN}/scores/{{dataset}}/{{model}}.parquet",
+        curves=f"{RUN}/scores/{{dataset}}/{{model}}.json",
+        chosen=f"{RUN}/chosen/{{dataset}}/{{model}}.json",
+    log:
+        f"{RUN}/logs/evaluate/{{dataset}}/{{model}}.log",
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=120,
+    shell:
+        "python -m benchmarks evaluate --data {input.table} --splits {input.splits} --model {wildcards.model} "
+        "--trials {input.trials} --out {output.scores} --chosen {output.chosen} > {log} 2>&1"
+
+
+def planned(wildcards=None):
+    """(data set, model, number of splits) of everything this run does."""
+    return [
+        (d, m, plan.n_splits(config, d))
+        for d in available()
+        for m in plan.models_for(config, d)
+    ]
+
+
+rule gather:
+    input:
+        expand(f"{RUN}/data/{{dataset}}.json", dataset=config["datasets"]),
+        lambda wildcards: [f"{RUN}/scores/{d}/{m}.parquet" for d, m, _ in planned()],
+    output:
+        scores=f"{RUN}/scores.csv",
+        conventions=f"{RUN}/conventions.csv",
+        tests=f"{RUN}/tests.csv",
+        cells=f"{RUN}/cells.csv",
+        datasets=f"{RUN}/datasets.csv",
+        trials=f"{RUN}/trials.parquet",
+    log:
+        f"{RUN}/logs/gather.log",
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        planned=lambda wildcards: json.dumps(planned()),
+        convention=config["evaluation"]["convention"],
+        run=RUN,
+    shell:
+        "python -m benchmarks gather --run {params.run} --planned '{params.planned}' "
+        "--convention {params.convention} > {log} 2>&1"
