@@ -9,7 +9,7 @@ DATASETS = {
     "mimic": "MIMIC",
     "support": "SUPPORT",
     "metabric": "METABRIC",
-    "simulated": "the simulation",
+    "simulated": "SIMULATED",
     "flchain": "FLCHAIN",
 }
 MODELS = {
@@ -22,6 +22,10 @@ MODELS = {
     "soden_ph": "SODEN-PH",
     "soden_cox": "SODEN-Cox",
 }
+ESCAPES = str.maketrans(
+    {letter: f"\\{letter}" for letter in "#$%&_{}"}
+    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
+)
 TRUNCATION_ORDER = ("1e-8", "0.2", "0.4")
 
 
@@ -41,7 +45,7 @@ def model_order(names: Iterable[str]) -> list[str]:
 
 def escape(text: str) -> str:
     """A name or unit as LaTeX text."""
-    return "".join(f"\\{letter}" if letter in "#$%&_{}" else letter for letter in text)
+    return text.translate(ESCAPES)
 
 
 def label(name: str, *known: Mapping[str, str]) -> str:

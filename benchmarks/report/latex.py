@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from benchmarks.report.labels import DATASETS, escape, label
 
 # Section 5.4: what a published cell rests on. Cox has no hyper-parameters to search.
 PAPER_SPLITS = {"mimic_seq": 5, "mimic": 5, "support": 10, "metabric": 10}
@@ -44,16 +46,16 @@ def cell_text(cell: Cell | None, style: Style) -> str:
 
 
 def bracket(cell: Cell, style: Style) -> str:
-    """Splits (and trials) the cell rests on, where fewer than planned (or, in style "cells", than the paper's)."""
-    parts = []
-    wanted = cell["n_planned"]
-    if style.coverage == "cells":
-        wanted = max(wanted, PAPER_SPLITS.get(cell["dataset"], 0))
-    if cell["n_splits"] < wanted:
-        parts.append(f"{cell['n_splits']}/{wanted}")
-    if style.coverage == "cells" and few_trials(cell):
-        parts.append(rf"{cell['n_trials']:.0f}/{PAPER_TRIALS}\,t")
-    return rf" {{\tiny [{', '.join(parts)}]}}" if parts else ""
+    """What the cell rests on: [7/10] splits if fewer than planned; in style "cells" [7 x 20], splits by trials."""
+    if style.coverage == "caption":
+        text = f"{cell['n_splits']}/{cell['n_planned']}" if cell["n_splits"] < cell["n_planned"] else ""
+    else:
+        below = cell["n_splits"] < PAPER_SPLITS.get(cell["dataset"], cell["n_planned"]) or few_trials(cell)
+        counts = [cell["n_splits"]]
+        if cell["model"] not in NOT_SEARCHED and not math.isnan(cell["n_trials"]):
+            counts.append(int(cell["n_trials"]))
+        text = r"$\times$".join(map(str, counts)) if below else ""
+    return rf" {{\scriptsize [{text}]}}" if text else ""
 
 
 def few_trials(cell: Cell) -> bool:
@@ -73,8 +75,8 @@ def coverage_note(cells: Sequence[Cell], style: Style) -> str:
         note += f" and {_range(trials, 'trial')} per split" if trials else ""
         note += f" (paper: {' or '.join(map(str, paper))} splits, {PAPER_TRIALS} trials)." if paper else "."
     if any(bracket(cell, style) for cell in valued):
-        note += " Brackets: splits out of those planned"
-        note += ", trials (t) out of the paper's." if style.coverage == "cells" else "."
+        what = "splits by trials per split" if style.coverage == "cells" else "splits out of those planned"
+        note += f" Brackets: {what}."
     return note
 
 
@@ -86,6 +88,13 @@ def _range(counts: Sequence[int], unit: str) -> str:
 def red(text: str) -> str:
     """Text that nobody can overlook: what was not made from the real data."""
     return rf"\textcolor{{red}}{{{text}}}"
+
+
+def marks_note(datasets: Iterable[str], style: Style) -> str:
+    """A caption sentence that names the data sets that are not the real ones."""
+    marked = [name for name in datasets if style.marks.get(name)]
+    notes = [f"{label(name, DATASETS, style.labels)}: {escape(style.marks[name])} data" for name in marked]
+    return " " + red("; ".join(notes) + ".") if notes else ""
 
 
 def truncation(g_tau: str) -> str:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 
 from benchmarks.report.labels import DATASETS, MODELS, escape, in_order, label
-from benchmarks.report.latex import Style, floating, red
+from benchmarks.report.latex import Style, floating, marks_note, red
+from benchmarks.study.tidy import require
 from soden.space import Distribution, PerDataset
 
 Spaces = Mapping[str, Mapping[str, Distribution]]  # model -> its search space
 
+DATASET_COLUMNS = (
+    *("dataset", "label", "mark", "n", "p", "seq_channels", "seq_steps", "censoring_rate"),
+    *("censored_mean", "censored_median", "observed_mean", "observed_median"),
+)
 COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 DATASETS_HEAD = r"""\multirow{2}{1.0cm}{Dataset} & \multirow{2}{0.6cm}{N} & \multirow{2}{0.3cm}{p} & """ + (
     r"""\multirow{2}{1.5cm}{Censoring rate} & \multicolumn{2}{c}{Censored time \small{(Yrs)}} & """
@@ -51,40 +58,33 @@ RELATED_FOOTNOTE = (
 
 def render_datasets(datasets: pd.DataFrame, style: Style) -> str:
     """Sizes, censoring and times; a series version of the data set above it prints its features only."""
-    lines, distinct, previous = [], 0, None
+    require(datasets, DATASET_COLUMNS, "data set summaries")
+    lines, n_distinct, previous = [], 0, None
     for row in datasets.to_dict("records"):
-        twin = previous is not None and pd.notna(row["series"]) and row["n"] == previous["n"]
-        lines.append(_dataset_line(row, style, twin))
-        distinct += not twin
+        same_subjects = previous is not None and bool(row["seq_channels"]) and row["n"] == previous["n"]
+        lines.append(_dataset_line(row, style, same_subjects))
+        n_distinct += not same_subjects
         previous = row
-    count = COUNTS[distinct] if distinct < len(COUNTS) else str(distinct)
-    caption = f"Summary statistics of {count} dataset{'s' * (distinct != 1)}. $N$ is the sample size and $p$ is the "
+    count = COUNTS[n_distinct] if n_distinct < len(COUNTS) else str(n_distinct)
+    caption = f"Summary statistics of {count} dataset{'s' * (n_distinct != 1)}. $N$ is the sample size and $p$ is the "
     caption += "number of features." + (MIMIC_SEQ_NOTE if "mimic_seq" in set(datasets["dataset"]) else "")
-    marked = [name for name in datasets["dataset"] if style.marks.get(name)]
-    notes = [f"{label(name, DATASETS, style.labels)}: {escape(style.marks[name])} data" for name in marked]
-    caption += " " + red("; ".join(notes) + ".") if notes else ""
+    caption += marks_note(datasets["dataset"], style)
     body = DATASETS_HEAD + "\n".join(lines)
     return floating(body, "lrcccccc", caption, "Table: datasets", place="", kind="table*")
 
 
-def _dataset_line(row: Mapping[str, object], style: Style, twin: bool) -> str:
-    name = label(str(row["dataset"]), DATASETS, style.labels)
-    features = f"{row['p']}"
-    if pd.notna(row["series"]):
-        features = rf"{row['p']}+{row['series']:.0f}$\times${row['steps']:.0f}"
-    mark = style.marks.get(str(row["dataset"]))
+def _dataset_line(row: Mapping[str, Any], style: Style, same_subjects: bool) -> str:
+    name = label(row["dataset"], DATASETS, style.labels)
+    features = str(row["p"])
+    if row["seq_channels"]:
+        features = rf"{row['p']}+{row['seq_channels']}$\times${row['seq_steps']}"
+    mark = style.marks.get(row["dataset"])
     suffix = " " + red(f"({escape(mark)})") if mark else ""
-    if twin:
+    if same_subjects:
         return rf"\small{{({name})}}{suffix} & & \multirow{{1}}{{1.3cm}}{{({features})}} & & & & & \\"
-    if row["time_unit"] != "years":
-        suffix += rf" \small{{(times in {escape(str(row['time_unit']))})}}"
     times = (row[f"{kind}_{what}"] for kind in ("censored", "observed") for what in ("mean", "median"))
-    values = [
-        f"{row['n']:,}",
-        features,
-        rf"{100 * float(str(row['censoring_rate'])):.0f}\%",
-        *(f"{t:.2f}" for t in times),
-    ]
+    rate = rf"{100 * row['censoring_rate']:.0f}\%"
+    values = [f"{row['n']:,}", features, rate, *("--" if math.isnan(t) else f"{t:.2f}" for t in times)]
     return rf"\small{{{name}}}{suffix} & " + " & ".join(values) + r" \\"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from benchmarks.report.labels import DATASETS, MODELS, TRUNCATION_ORDER, escape, in_order, label, model_order
-from benchmarks.report.latex import Cell, Style, block, cell_text, coverage_note, floating, red, truncation
+from benchmarks.report.latex import Cell, Style, block, cell_text, coverage_note, floating, marks_note, red, truncation
 
 METRICS = ("ctd", "ibll", "ibs")
 HEADS = {"ctd": r"$C^{td}_\tau$", "ibll": "IBLL", "ibs": "IBS"}
@@ -91,7 +91,9 @@ def render_ablation(cells: pd.DataFrame, style: Style) -> str:
             name = "NLL" if metric == "nll" else rf"$C^{{td}}$ ({truncation(g_tau)})"
             lines.append(" & ".join([name, *(cell_text(found.get((metric, g_tau, m)), style) for m in VARIANTS)]))
         blocks.append(block(label(dataset, DATASETS, style.labels), escape(style.marks.get(dataset, "")), lines))
-    caption = ABLATION_CAPTION.replace("NOTATION", table_label(style.notation)) + _marks_note(rows, style)
+    caption = ABLATION_CAPTION.replace("NOTATION", table_label(style.notation)) + marks_note(
+        rows["dataset"].unique(), style
+    )
     caption += coverage_note(_records(rows), style)
     return floating("\n\\midrule\n".join(blocks), "ll|lll", caption, "tab:ablation")
 
@@ -100,12 +102,6 @@ def table_label(dataset: str) -> str:
     """The \\label of a data set's table: the paper's for its own, the plain name for others."""
     paper = {"mimic_seq", "mimic", "support", "metabric"}
     return f"tab:{DATASETS[dataset] if dataset in paper else dataset}"
-
-
-def _marks_note(rows: pd.DataFrame, style: Style) -> str:
-    marked = [name for name in rows["dataset"].unique() if style.marks.get(name)]
-    notes = [f"{label(name, DATASETS, style.labels)}: {escape(style.marks[name])} data" for name in marked]
-    return " " + red("; ".join(notes) + ".") if notes else ""
 
 
 def _model(name: str, style: Style) -> str:

@@ -46,9 +46,13 @@ def twin(content: Any, table: str, style: Style | None = None) -> pd.DataFrame:
     return ablation_rows(content) if table == "ablation" else main_rows(content, table)
 
 
-def contents(cells: pd.DataFrame, datasets: pd.DataFrame, related: pd.DataFrame, spaces: Spaces) -> dict[str, Any]:
+def contents(
+    cells: pd.DataFrame, datasets: pd.DataFrame | None, related: pd.DataFrame, spaces: Spaces
+) -> dict[str, Any]:
     """The tables these rows can fill, in the paper's order, each with what `render` needs for it."""
-    found: dict[str, Any] = {"related_work": related, "datasets": datasets}
+    found: dict[str, Any] = {"related_work": related}
+    if datasets is not None:
+        found["datasets"] = datasets
     main = cells[(cells["table"] == "main") & cells["metric"].isin(("ctd", "ibll", "ibs"))]
     found.update(dict.fromkeys(in_order(main["dataset"], list(DATASETS)), cells))
     if ((cells["table"] == "ablation") & cells["metric"].isin(("nll", "ctd"))).any():

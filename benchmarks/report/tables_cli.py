@@ -9,12 +9,13 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks.report.latex import Style
+from benchmarks.report.other_tables import DATASET_COLUMNS
 from benchmarks.report.pdf import compile_pdf, document
 from benchmarks.report.published import published_cells, published_datasets, related_work
 from benchmarks.report.tables import contents, write_tables
 from benchmarks.study.spaces import model_labels, search_spaces
 from benchmarks.study.statistics import compare, summarise
-from benchmarks.study.tidy import read_table
+from benchmarks.study.tidy import read_table, require
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder for the tables")
     parser.add_argument("--trials", type=Path, help="one row per trial: gives the number of trials a cell rests on")
     parser.add_argument("--planned", type=Path, help="dataset, model, n_splits: what was to be run, so that gaps show")
-    parser.add_argument("--datasets", type=Path, help="summary of the data sets (default: the paper's)")
+    parser.add_argument(
+        "--datasets", type=Path, help="summaries of the data sets, a row each (default with --published: the paper's)"
+    )
     parser.add_argument(
         "--mark",
         action="append",
@@ -47,28 +50,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write tests.csv and cells.csv (from scores), NAME.tex and NAME.csv per table, tables.tex and tables.pdf."""
     try:
-        marks = dict(_mark(text) for text in args.mark)
         args.out.mkdir(parents=True, exist_ok=True)
-        cells = published_cells() if args.published else _cells(args)
-        datasets = read_table(args.datasets) if args.datasets else published_datasets()
-        related = related_work()
-        tables = contents(cells, datasets, related, search_spaces())
-        # The first result table explains the notation to the others, as MIMIC-SEQ's does in the paper.
-        first = next((name for name in tables if tables[name] is cells), "mimic_seq")
-        written = write_tables(
-            args.out, tables, Style(marks=marks, coverage=args.coverage, notation=first, labels=model_labels())
-        )
-        source = args.out / "tables.tex"
-        source.write_text(
-            document([path.stem for path in written], related, "The paper's tables" if args.published else "Tables")
-        )
-        print(f"{len(written)} tables (.tex and .csv) in {args.out}: {', '.join(path.stem for path in written)}")
-        if args.pdf:
-            print(compile_pdf(source))
+        _write(args)
     except (ValueError, OSError, RuntimeError) as error:
         print(f"tables: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _write(args: argparse.Namespace) -> None:
+    cells = published_cells() if args.published else _cells(args)
+    datasets = _datasets(args)
+    related = related_work()
+    tables = contents(cells, datasets, related, search_spaces())
+    labels, marks = model_labels(), {}
+    if datasets is not None:
+        labels |= dict(zip(datasets["dataset"], datasets["label"], strict=True))
+        marks = {row.dataset: row.mark for row in datasets.itertuples() if row.mark}
+    marks |= dict(_mark(text) for text in args.mark)
+    # The first result table explains the notation to the others, as MIMIC-SEQ's does in the paper.
+    first = next((name for name in tables if tables[name] is cells), "mimic_seq")
+    written = write_tables(args.out, tables, Style(marks, args.coverage, first, labels))
+    names = [path.stem for path in written]
+    source = args.out / "tables.tex"
+    source.write_text(document(names, related, "The published tables" if args.published else "Tables"))
+    print(f"{len(names)} tables (.tex and .csv) in {args.out}: {', '.join(names)}")
+    if args.pdf:
+        print(compile_pdf(source))
+
+
+def _datasets(args: argparse.Namespace) -> pd.DataFrame | None:
+    if args.datasets is None and not args.published:
+        print("no table of data sets: give their summaries with --datasets")
+        return None
+    datasets = read_table(args.datasets) if args.datasets else published_datasets()
+    require(datasets, DATASET_COLUMNS, "data set summaries")
+    return datasets.fillna({"mark": ""})
 
 
 def _cells(args: argparse.Namespace) -> pd.DataFrame:
