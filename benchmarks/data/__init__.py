@@ -16,8 +16,18 @@ is a helper. Import heavy libraries inside `load`.
 """
 
 from benchmarks.data.dataset import Dataset
-from benchmarks.data.registry import DatasetModule, load, module, names, split_key
+from benchmarks.data.registry import DatasetModule, gather, load, module, names, split_key
 from benchmarks.data.settings import DataSettings
 from benchmarks.data.sources import DataUnavailable
 
-__all__ = ["DataSettings", "DataUnavailable", "Dataset", "DatasetModule", "load", "module", "names", "split_key"]
+__all__ = [
+    "DataSettings",
+    "DataUnavailable",
+    "Dataset",
+    "DatasetModule",
+    "gather",
+    "load",
+    "module",
+    "names",
+    "split_key",
+]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.data.files import replacing
+from benchmarks.data.files import read_npz, replacing
 
 FloatArray = npt.NDArray[np.floating[Any]]
 BoolArray = npt.NDArray[np.bool_]
@@ -95,14 +94,13 @@ class Dataset:
     def load(cls, path: str | Path) -> Dataset:
         """Read a file written by `save` and check it against the hash it carries."""
         try:
-            with np.load(path, allow_pickle=False) as file:
-                arrays = {key: file[key] for key in file.files}
-            meta = json.loads(str(arrays.pop("meta")))
-            wanted = meta.pop("sha256")
-            dataset = cls(**meta, **arrays)
+            fields: dict[str, Any] = read_npz(path)
+            fields |= json.loads(str(fields.pop("meta")))
+            wanted = fields.pop("sha256")
+            dataset = cls(**fields)
         except FileNotFoundError:
             raise FileNotFoundError(f"no data set file {path}; make it with `python -m benchmarks data`") from None
-        except (OSError, EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path} is not a readable data set file ({error}); make it again") from error
         if dataset.sha256() != wanted:
             raise ValueError(f"{path} does not match the sha256 it carries: it was changed; make it again")

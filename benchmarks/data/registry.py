@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import Protocol, cast
 
 from benchmarks.data.dataset import Dataset
 from benchmarks.data.settings import DataSettings
+from benchmarks.data.sources import DataUnavailable
 
 _NEEDED = ("NAME", "LABEL", "SEARCH", "N_SPLITS", "load")
 
@@ -31,7 +31,7 @@ class DatasetModule(Protocol):
 @cache
 def _modules() -> dict[str, DatasetModule]:
     found: dict[str, DatasetModule] = {}
-    for info in pkgutil.iter_modules([str(Path(__file__).parent)]):
+    for info in pkgutil.iter_modules(import_module("benchmarks.data").__path__):
         if info.ispkg:
             continue
         module = import_module(f"benchmarks.data.{info.name}")
@@ -61,7 +61,7 @@ def names() -> tuple[str, ...]:
 def module(name: str) -> DatasetModule:
     """Return the module of a data set."""
     if name not in _modules():
-        raise ValueError(f"unknown data set {name!r}; choose one of {', '.join(names())}")
+        raise ValueError(f"unknown data set {name!r}; choose among {', '.join(names())}")
     return _modules()[name]
 
 
@@ -73,3 +73,15 @@ def load(name: str, settings: DataSettings | None = None) -> Dataset:
 def split_key(name: str) -> str:
     """Name under which splits are drawn: data sets of the same patients share it and so get the same rows."""
     return str(getattr(module(name), "SPLIT_KEY", name))
+
+
+def gather(wanted: Sequence[str], settings: DataSettings | None = None) -> tuple[dict[str, Dataset], dict[str, str]]:
+    """Load what can be had; for the rest, why not: a run goes on without a missing data set and says so."""
+    found: dict[str, Dataset] = {}
+    missing: dict[str, str] = {}
+    for name in wanted:
+        try:
+            found[name] = load(name, settings)
+        except DataUnavailable as error:
+            missing[name] = str(error)
+    return found, missing

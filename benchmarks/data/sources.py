@@ -11,6 +11,7 @@ import urllib.request
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -77,19 +78,20 @@ def download(url: str, to: Path, sha256: str, *, offline: bool = False, progress
     """Fetch a file with a progress bar; it exists under its name only when complete and its hash is right."""
     if offline:
         raise SourceFailed("left out, offline is set")
+    console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     try:
         with replacing(to) as part:
             with urllib.request.urlopen(url, timeout=TIMEOUT) as reply, part.open("wb") as file:
                 total = int(reply.headers.get("Content-Length") or 0) or None
-                with Progress(*columns, console=Console(stderr=True), disable=not progress, transient=True) as bar:
+                with Progress(*columns, console=console, disable=not (progress and console.is_terminal)) as bar:
                     task = bar.add_task(to.name, total=total)
                     while block := reply.read(CHUNK):
                         file.write(block)
                         bar.advance(task, len(block))
             if (found := sha256_of(part)) != sha256:
                 raise SourceFailed(f"what came has sha256 {found}, wanted {sha256}; nothing was kept")
-    except (OSError, ValueError) as error:  # URLError, timeouts, resets, full disks; ValueError: a malformed address
+    except (OSError, ValueError, HTTPException) as error:  # URLError, timeouts, resets, full disks; malformed addresses
         raise SourceFailed(f"{type(error).__name__}: {error}") from error
     return to
 

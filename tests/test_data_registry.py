@@ -1,0 +1,120 @@
+"""The contract of every data set, and how one is added with one file."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import benchmarks.data
+from benchmarks import data
+from benchmarks.data import DataSettings, DataUnavailable, registry
+from benchmarks.data.settings import default_cache, default_folders
+
+PAPER = {"support", "metabric", "simulated", "flchain"}
+# Appendix D
+BATCH_SIZES = {"metabric": (32, 64, 128, 256), "support": (128, 256, 512)}
+
+
+def test_the_papers_data_sets_are_found() -> None:
+    assert set(data.names()) >= PAPER
+    assert "preprocess" not in data.names()
+
+
+@pytest.mark.parametrize("name", data.names())
+def test_every_module_keeps_the_contract(name: str, tmp_path: Path) -> None:
+    module = data.module(name)
+    assert name == module.NAME
+    assert module.LABEL
+    assert module.N_SPLITS >= 1
+    for key in ("batch_size", "intervals"):
+        assert all(isinstance(v, int) and v > 0 for v in module.SEARCH[key])
+    assert data.split_key(name) in data.names()
+    try:
+        dataset = data.load(name, DataSettings(cache=tmp_path, offline=True, simulated_n=100))
+    except DataUnavailable as error:
+        pytest.skip(f"{name} is not at hand: {error.tried[0][1]}")
+    assert (dataset.name, dataset.label) == (name, module.LABEL)
+    assert dataset.source
+    assert 0 < dataset.event.mean() < 1
+
+
+def test_search_ranges_of_appendix_d() -> None:
+    for name, sizes in BATCH_SIZES.items():
+        module = data.module(name)
+        assert (module.SEARCH["batch_size"], module.SEARCH["intervals"]) == (sizes, (10, 50, 100, 200, 400))
+        assert module.N_SPLITS == 10
+
+
+def test_unknown_name_lists_the_choices() -> None:
+    with pytest.raises(ValueError, match=r"unknown data set 'suport'; choose among flchain, metabric, .*support"):
+        data.load("suport")
+
+
+def test_a_missing_data_set_does_not_stop_the_others(tmp_path: Path) -> None:
+    settings = DataSettings(folders=(), cache=tmp_path, offline=True, simulated_n=10)
+    found, missing = data.gather(["simulated", "metabric"], settings)
+    assert list(found) == ["simulated"]
+    assert missing["metabric"].startswith("METABRIC cannot be had. Tried:")
+
+
+GOOD = """
+from benchmarks.data.dataset import Dataset
+NAME, LABEL, N_SPLITS, SEARCH = "toy", "TOY", 2, {"batch_size": (8,), "intervals": (5,)}
+SPLIT_KEY = "support"
+def load(settings):
+    return Dataset(NAME, LABEL, [1.0, 2.0], [1, 0], [[0.0], [1.0]], ("a",), source="made up")
+"""
+
+
+@pytest.fixture
+def plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A second folder that is searched for data sets, for one test."""
+    monkeypatch.setattr(benchmarks.data, "__path__", [*benchmarks.data.__path__, str(tmp_path)])
+    registry._modules.cache_clear()
+    yield tmp_path
+    registry._modules.cache_clear()
+
+
+def test_one_file_adds_a_data_set(plug_in: Path) -> None:
+    (plug_in / "toy.py").write_text(GOOD)
+    assert "toy" in data.names()
+    assert len(data.load("toy")) == 2
+    assert data.split_key("toy") == "support"
+    assert data.split_key("support") == "support"
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "error"),
+    [
+        ("toy_a", 'NAME = "toy_a"', r"toy_a\.py defines NAME but lacks LABEL, SEARCH, N_SPLITS, load"),
+        ("toy_b", GOOD, r"toy_b\.py has NAME = 'toy'; file name and NAME must be the same"),
+        (
+            "toy_c",
+            GOOD.replace('"toy"', '"toy_c"').replace('"intervals"', '"bins"'),
+            r"toy_c\.py: SEARCH lacks intervals",
+        ),
+    ],
+)
+def test_a_wrong_file_is_named(file: str, text: str, error: str, plug_in: Path) -> None:
+    (plug_in / f"{file}.py").write_text(text)
+    with pytest.raises(TypeError, match=error):
+        data.names()
+
+
+def test_settings_come_from_environment_and_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SODEN_DATA", f"{tmp_path / 'a'}:{tmp_path / 'b'}")
+    monkeypatch.setenv("SODEN_CACHE", str(tmp_path / "c"))
+    assert default_folders() == (tmp_path / "a", tmp_path / "b")
+    assert default_cache() == tmp_path / "c"
+    monkeypatch.delenv("SODEN_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "x"))
+    assert default_cache() == tmp_path / "x" / "soden"
+    assert DataSettings.from_config({}, seed=1).folders == (tmp_path / "a", tmp_path / "b")
+    config = {"folder": "~/here", "cache": "there", "offline": True, "simulated_n": 7, "mimic": {"raw": "m"}}
+    settings = DataSettings.from_config(config, seed=5)
+    assert settings.folders == (Path.home() / "here",)
+    assert (settings.cache, settings.offline, settings.simulated_n, settings.seed) == (Path("there"), True, 7, 5)
+    assert settings.option("mimic", "raw") == "m"
+    assert settings.option("mimic", "other", 3) == 3
+    assert np.isnan(settings.option("absent", "key", np.nan))
