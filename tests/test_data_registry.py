@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import benchmarks.data
@@ -102,7 +101,7 @@ def test_a_wrong_file_is_named(file: str, text: str, error: str, plug_in: Path) 
         data.names()
 
 
-def test_settings_come_from_environment_and_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_come_from_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SODEN_DATA", f"{tmp_path / 'a'}:{tmp_path / 'b'}")
     monkeypatch.setenv("SODEN_CACHE", str(tmp_path / "c"))
     assert default_folders() == (tmp_path / "a", tmp_path / "b")
@@ -110,11 +109,8 @@ def test_settings_come_from_environment_and_config(tmp_path: Path, monkeypatch: 
     monkeypatch.delenv("SODEN_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "x"))
     assert default_cache() == tmp_path / "x" / "soden"
-    assert DataSettings.from_config({}, seed=1).folders == (tmp_path / "a", tmp_path / "b")
-    config = {"folder": "~/here", "cache": "there", "offline": True, "simulated_n": 7, "mimic": {"raw": "m"}}
-    settings = DataSettings.from_config(config, seed=5)
+    settings = DataSettings(folders=(Path("~/here"),), options={"mimic": {"raw": "m"}})
     assert settings.folders == (Path.home() / "here",)
-    assert (settings.cache, settings.offline, settings.simulated_n, settings.seed) == (Path("there"), True, 7, 5)
     assert settings.option("mimic", "raw") == "m"
     assert settings.option("mimic", "other", 3) == 3
-    assert np.isnan(settings.option("absent", "key", np.nan))
+    assert settings.option("absent", "key") is None

@@ -10,8 +10,9 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks import data
 from benchmarks.data import Dataset, DataSettings
-from benchmarks.data.preprocess import Preprocessor, design, design_columns, prepare
+from benchmarks.data.preprocess import Preprocessor, design, design_columns
 from benchmarks.data.splits import PARTS, Split, released
+from soden.types import SurvivalData
 
 NAN = float("nan")
 INPUTS = {"support": 27, "metabric": 9}
@@ -24,6 +25,12 @@ def table(x: object, categorical: dict[str, tuple[float, ...]] | None = None, se
     channels = () if seq is None else tuple("uvw"[: np.shape(seq)[2]])
     time, event = np.arange(1.0, n + 1), np.arange(n) % 2 == 0
     return Dataset("toy", "TOY", time, event, values, names, categorical or {}, seq, channels)
+
+
+def prepare(dataset: Dataset, split: Split, parts: tuple[str, ...]) -> list[SurvivalData]:
+    """Parts of a split, preprocessed with what its training part teaches."""
+    fitted = Preprocessor.fit(dataset.take(split.train))
+    return [fitted.transform(dataset.take(split.part(part))) for part in parts]
 
 
 @pytest.mark.parametrize("split", range(1, 11))

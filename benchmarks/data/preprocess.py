@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,6 @@ import numpy as np
 from benchmarks.data.dataset import Dataset, FloatArray
 
 if TYPE_CHECKING:
-    from benchmarks.data.splits import Split
     from soden.types import SurvivalData
 
 
@@ -75,12 +73,6 @@ class Preprocessor:
         x = _standardise(design(part), self.mean, self.sd)
         seq = None if part.seq is None else _standardise(part.seq, self.seq_mean, self.seq_sd)
         return SurvivalData(part.time, part.event, x, seq)
-
-
-def prepare(dataset: Dataset, split: Split, parts: Sequence[str] = ("train", "valid")) -> tuple[SurvivalData, ...]:
-    """The named parts of a split, preprocessed with what its training part teaches."""
-    preprocessor = Preprocessor.fit(dataset.take(split.train))
-    return tuple(preprocessor.transform(dataset.take(split.part(part))) for part in parts)
 
 
 def _moments(values: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -44,18 +44,6 @@ class DataSettings:
         if self.simulated_n < 2:
             raise ValueError(f"the simulation needs at least two subjects; got simulated_n = {self.simulated_n}")
 
-    @classmethod
-    def from_config(cls, data: Mapping[str, Any], seed: int = 0) -> DataSettings:
-        """Read the `data` section of the config; empty folder and cache mean the defaults above."""
-        return cls(
-            folders=(Path(data["folder"]),) if data.get("folder") else default_folders(),
-            cache=Path(data["cache"]) if data.get("cache") else default_cache(),
-            offline=bool(data.get("offline", False)),
-            simulated_n=int(data.get("simulated_n", 10_000)),
-            seed=seed,
-            options={name: value for name, value in data.items() if isinstance(value, Mapping)},
-        )
-
     def option(self, name: str, key: str, default: Any = None) -> Any:
         """One option of one data set."""
         return self.options.get(name, {}).get(key, default)
