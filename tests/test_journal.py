@@ -1,0 +1,55 @@
+"""The journal loses at most the line that was being written, and never mistakes a torn line for a trial."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.study import journal
+
+ROWS = [{"split": 1, "trial": t, "score": t / 3, "identity": "a", "message": "naïve\n"} for t in range(5)]
+
+
+def written(path: Path) -> bytes:
+    log = journal.Journal(path)
+    for row in ROWS:
+        log.append(row)
+    return path.read_bytes()
+
+
+def test_rows_come_back(tmp_path: Path) -> None:
+    written(tmp_path / "a.jsonl")
+    assert list(journal.read(tmp_path / "a.jsonl")) == ROWS
+
+
+@settings(max_examples=60, deadline=None)
+@given(cut=st.integers(min_value=0, max_value=2000))
+def test_cut_anywhere_and_go_on(cut: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("journal") / "a.jsonl"
+    content = written(path)[:cut]
+    path.write_bytes(content)
+    whole = content.count(b"\n")
+    assert list(journal.read(path)) == ROWS[:whole] or content.endswith(b"}")  # a whole line without its newline
+    journal.Journal(path).append(ROWS[-1])
+    assert list(journal.read(path)) == [*ROWS[:whole], ROWS[-1]]
+
+
+def test_a_reader_does_not_disturb_the_writer(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    content = written(path)
+    path.write_bytes(content[:-5])
+    assert len(list(journal.read(path))) == len(ROWS) - 1
+    assert path.read_bytes() == content[:-5]
+
+
+def test_garbage_is_not_a_trial(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(b'[1, 2]\n\xff\xfe\n{"split": 1}\n3\n')
+    assert list(journal.read(tmp_path / "a.jsonl")) == [{"split": 1}]
+
+
+def test_identity_depends_on_every_part_and_not_on_order() -> None:
+    base = {"seed": 1, "data": "x", "training": {"clip": 100.0, "patience": 10}}
+    assert journal.identity(**base) == journal.identity(**dict(reversed(base.items())))
+    for key, other in (("seed", 2), ("data", "y"), ("training", {"clip": 100.0, "patience": 11})):
+        assert journal.identity(**{**base, key: other}) != journal.identity(**base)

@@ -1,0 +1,229 @@
+"""Trials, chunks, selection and evaluation: what a row says, what changes nothing, and that test rows are not read."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import data, registry
+from benchmarks.data.simulated import simulate
+from benchmarks.data.splits import Split, make_split
+from benchmarks.study import evaluate, journal
+from benchmarks.study.trial import Key, better, hyper_parameters, run_trial
+from benchmarks.study.tune import Tuner, write_rows
+from soden.types import FitOptions, SurvivalData
+
+TRAINING = {"max_epochs": 2, "patience": 10}
+TIMING = ("seconds", "cpu_seconds", "peak_mb")
+
+
+@pytest.fixture
+def dataset() -> data.Dataset:
+    return simulate(300, seed=5)
+
+
+@pytest.fixture
+def splits(tmp_path: Path, dataset: data.Dataset) -> Path:
+    for number in (1, 2):
+        make_split(dataset, "drawn", number, seed=7).save(tmp_path / "splits" / f"{number}.npz")
+    return tmp_path / "splits"
+
+
+def tuner(folder: Path, dataset: data.Dataset, splits: Path, model: str = "deepsurv", **changes: Any) -> Tuner:
+    return Tuner(folder, dataset, splits, model, changes.pop("seed", 3), TRAINING | changes, device="cpu")
+
+
+def plain(rows: list[dict[str, Any]]) -> str:
+    """Rows as text, without what a clock says."""
+    return json.dumps([{k: v for k, v in r.items() if k not in TIMING} for r in rows], sort_keys=True)
+
+
+PAIRS = [(1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (2, 2)]
+
+
+def test_a_trial_is_the_same_alone_in_any_chunk_and_any_order(
+    tmp_path: Path, dataset: data.Dataset, splits: Path
+) -> None:
+    whole = tuner(tmp_path / "a", dataset, splits).run("0000", PAIRS)
+    for size in (1, 3):
+        pieces = [PAIRS[i : i + size] for i in range(0, len(PAIRS), size)]
+        rows = [r for i, p in enumerate(pieces) for r in tuner(tmp_path / f"b{size}", dataset, splits).run(f"{i}", p)]
+        assert plain(rows) == plain(whole)
+    backwards = tuner(tmp_path / "c", dataset, splits).run("0000", PAIRS[::-1])
+    assert plain(backwards[::-1]) == plain(whole)
+
+
+def test_draws_do_not_depend_on_how_many_there_are_or_on_each_other() -> None:
+    first = hyper_parameters(1, Key("support", "deephit", 1, 57))
+    assert first == hyper_parameters(1, Key("support", "deephit", 1, 57))
+    others = [hyper_parameters(1, Key(*k)) for k in (("support", "deephit", 1, 58), ("metabric", "deephit", 1, 57))]
+    assert all(first["lr"] != other["lr"] for other in others)
+    space = registry.model("deephit").space
+    assert set(first) == set(space)
+
+
+def test_draws_stay_in_the_papers_ranges() -> None:
+    drawn = [hyper_parameters(0, Key("metabric", "deephit", 1, t)) for t in range(300)]
+    assert {d["layers"] for d in drawn} == {1, 2, 4}
+    assert {d["batch_size"] for d in drawn} == {32, 64, 128, 256}
+    assert {d["intervals"] for d in drawn} == {10, 50, 100, 200, 400}
+    assert {d["sigma"] for d in drawn} == {0.25, 1, 5}
+    assert min(d["width"] for d in drawn) >= 4
+    assert max(d["width"] for d in drawn) <= 128
+    assert all(10**-4.5 <= d["lr"] <= 10**-1.5 and 0.85 <= d["momentum"] <= 0.99 for d in drawn)
+    # log10(lr) is uniform on [-4.5, -1.5]: mean -3, sd 3 / sqrt(12); 300 draws stay within 4 standard errors.
+    assert abs(np.mean([math.log10(d["lr"]) for d in drawn]) + 3) < 4 * 3 / math.sqrt(12 * 300)
+
+
+def test_a_killed_chunk_goes_on_where_it_was(
+    tmp_path: Path, dataset: data.Dataset, splits: Path, monkeypatch: Any
+) -> None:
+    whole = tuner(tmp_path / "a", dataset, splits).run("0000", PAIRS)
+    tuner(tmp_path / "b", dataset, splits).run("0000", PAIRS[:4])
+    path = tmp_path / "b" / "0000.jsonl"
+    path.write_bytes(path.read_bytes()[:-7])  # the fourth line is torn
+    ran = []
+    from benchmarks.study import tune
+
+    monkeypatch.setattr(tune, "run_trial", lambda *a, **k: ran.append(a[1]) or run_trial(*a, **k))
+    rows = tuner(tmp_path / "b", dataset, splits).run("0000", PAIRS)
+    assert [(k.split, k.trial) for k in ran] == PAIRS[3:]
+    assert plain(rows) == plain(whole)
+
+
+def test_another_chunk_size_uses_the_finished_trials(
+    tmp_path: Path, dataset: data.Dataset, splits: Path, monkeypatch: Any
+) -> None:
+    whole = tuner(tmp_path / "a", dataset, splits).run("0000", PAIRS)
+    from benchmarks.study import tune
+
+    ran = []
+    monkeypatch.setattr(tune, "run_trial", lambda *a, **k: ran.append(a[1]) or run_trial(*a, **k))
+    rows = [r for i, pair in enumerate(PAIRS) for r in tuner(tmp_path / "a", dataset, splits).run(f"{i}", [pair])]
+    assert plain(rows) == plain(whole)
+    # Only states that were not a best of their chunk before are fitted again, and their rows are the old ones.
+    assert len(ran) == len(PAIRS) - 2
+
+
+@pytest.mark.parametrize("change", [{"patience": 3}, {"seed": 4}])
+def test_a_changed_setting_never_meets_an_old_row(
+    tmp_path: Path, dataset: data.Dataset, splits: Path, change: Any
+) -> None:
+    old = tuner(tmp_path / "a", dataset, splits).run("0000", PAIRS[:2])
+    new = tuner(tmp_path / "a", dataset, splits, **change).run("0000", PAIRS[:2])
+    assert {r["identity"] for r in old}.isdisjoint(r["identity"] for r in new)
+    assert len(list(journal.read(tmp_path / "a" / "0000.jsonl"))) == 4
+    back = tuner(tmp_path / "a", dataset, splits).run("0000", PAIRS[:2])
+    assert back == json.loads(json.dumps(old))  # nothing finished is lost
+
+
+def test_changed_data_never_meet_an_old_row(tmp_path: Path, dataset: data.Dataset, splits: Path) -> None:
+    old = tuner(tmp_path / "a", dataset, splits).run("0000", PAIRS[:1])
+    new = tuner(tmp_path / "a", simulate(300, seed=6), splits).run("0000", PAIRS[:1])
+    assert old[0]["identity"] != new[0]["identity"]
+    assert old[0]["valid_loss"] != new[0]["valid_loss"]
+
+
+def test_tuning_does_not_read_the_test_rows(tmp_path: Path, dataset: data.Dataset, splits: Path) -> None:
+    """Poison every test row of split 1: the trials' numbers stay the same to the last bit."""
+    test = Split.load(splits / "1.npz").test
+    time, x = dataset.time.copy(), dataset.x.copy()
+    time[test], x[test] = 1e6, 1 - x[test]
+    poisoned = data.Dataset(dataset.name, dataset.label, time, dataset.event, x, dataset.columns, dataset.categorical)
+    numbers = []
+    for name, table in (("a", dataset), ("b", poisoned)):
+        rows = tuner(tmp_path / name, table, splits).run("0000", PAIRS[:2])
+        numbers.append([(r["seed"], r["score"], r["valid_loss"], r["hyper"]) for r in rows])
+    assert numbers[0] == numbers[1]
+
+
+def test_a_broken_trial_is_a_row(tmp_path: Path, dataset: data.Dataset, splits: Path, monkeypatch: Any) -> None:
+    def broken(*args: Any) -> None:
+        raise RuntimeError("no such luck")
+
+    monkeypatch.setattr(registry.model("deepsurv"), "fit", broken)
+    rows = tuner(tmp_path / "a", dataset, splits).run("0000", PAIRS[:2])
+    assert [r["status"] for r in rows] == ["failed", "failed"]
+    assert rows[0]["message"] == "RuntimeError: no such luck"
+    assert evaluate.choose(rows) == {}
+    out = evaluate.evaluate_model(dataset, splits, "deepsurv", rows, tmp_path, "published")
+    assert out["scores"] == []
+    assert out["chosen"][0] == {
+        "dataset": "simulated",
+        "model": "deepsurv",
+        "split": 1,
+        "trial": None,
+        "n_trials": 2,
+        "n_ok": 0,
+        "n_diverged": 0,
+        "n_failed": 2,
+    }
+
+
+def test_the_best_score_is_chosen_and_ties_go_to_the_earlier_trial() -> None:
+    def row(trial: int, score: float, status: str = "ok") -> dict[str, Any]:
+        return {"split": 1, "trial": trial, "score": score, "status": status}
+
+    rows = [row(0, 0.5), row(1, 0.7), row(2, 0.7), row(3, 0.9, "diverged"), row(4, math.nan)]
+    assert evaluate.choose(rows)[1]["trial"] == 1
+    assert evaluate.choose(rows[::-1])[1]["trial"] == 1
+    assert not better(row(0, 1.0, "failed"), None)
+    assert evaluate.choose([row(0, math.nan)])[1]["trial"] == 0  # Cox: one fit, no score
+
+
+def test_rows_survive_parquet(tmp_path: Path, dataset: data.Dataset, splits: Path) -> None:
+    rows = tuner(tmp_path / "a", dataset, splits).run("0000", PAIRS[:2])
+    write_rows(rows, tmp_path / "a" / "0000.parquet")
+    back = evaluate.read_trials([tmp_path / "a" / "0000.parquet"])
+    assert [r["hyper"] for r in back] == [r["hyper"] for r in rows]
+    content = (tmp_path / "a" / "0000.parquet").read_bytes()
+    (tmp_path / "a" / "0000.parquet").write_bytes(content[: len(content) // 2])
+    with pytest.raises(ValueError, match=r"is not a readable table of trials .* delete it and run again"):
+        evaluate.read_trials([tmp_path / "a" / "0000.parquet"])
+
+
+def test_chosen_models_are_scored_on_test(tmp_path: Path, dataset: data.Dataset, splits: Path) -> None:
+    rows = tuner(tmp_path / "a", dataset, splits, model="soden").run("0000", PAIRS[:4])
+    out = evaluate.evaluate_model(dataset, splits, "soden", rows, tmp_path / "a" / "states", "published")
+    found = {(s["split"], s["metric"], s["g_tau"]) for s in out["scores"] if s["convention"] == "published"}
+    assert {(s, m, g) for s in (1, 2) for m in ("ctd", "ibs", "ibll") for g in ("1e-8", "0.2", "0.4")} <= found
+    assert (1, "nll", "") in found
+    groups = out["risk_groups"][0]
+    assert groups["n"]["high"] + groups["n"]["low"] == groups["n"]["all"] == len(Split.load(splits / "1.npz").test)
+    assert groups["high"][0] == 1.0
+    (tmp_path / "a" / "states").rename(tmp_path / "gone")
+    with pytest.raises(FileNotFoundError, match="run the tuning job of this chunk again"):
+        evaluate.evaluate_model(dataset, splits, "soden", rows, tmp_path / "a" / "states", "published")
+
+
+def test_risk_groups_of_an_oracle_are_apart(dataset: data.Dataset) -> None:
+    """A model that knows the event times: all of the high-risk half die before the cut, lifelines gives the p-value."""
+    from lifelines.statistics import logrank_test
+
+    time = np.arange(1.0, 101.0)
+    test = SurvivalData(time, np.ones(100), np.zeros((100, 1)))
+
+    class Oracle:
+        def predict_survival(self, features: Any, times: Any) -> Any:
+            return np.repeat((time / 200)[:, None], len(times), axis=1)
+
+    groups = evaluate.risk_groups(Oracle(), test)
+    half = len(groups["grid"]) // 2
+    assert groups["high"][half + 1] == 0.0
+    assert groups["low"][half - 1] == 1.0
+    expected = logrank_test(time[:50], time[50:], np.ones(50), np.ones(50)).p_value
+    assert groups["p_value"] == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_time_limit_is_recorded(dataset: data.Dataset, splits: Path) -> None:
+    from benchmarks.data.preprocess import Preprocessor
+
+    split = Split.load(splits / "1.npz")
+    fitted = Preprocessor.fit(dataset.take(split.train))
+    parts = [fitted.transform(dataset.take(rows)) for rows in (split.train, split.valid)]
+    row, model = run_trial(1, Key("simulated", "deepsurv", 1, 0), *parts, FitOptions(time_limit=1e-9))
+    assert (row["status"], row["stopped_by"], row["epochs"]) == ("ok", "time_limit", 1)
+    assert model is not None
