@@ -102,6 +102,14 @@ def test_mean_standard_error_and_significance_by_hand() -> None:
     assert cox["p_corrected"] > cox["p_value"]
 
 
+def test_the_asterisk_is_the_plain_test_as_in_the_paper() -> None:
+    """t = 4.12 with three degrees of freedom is significant, its corrected 2.70 is not."""
+    cells = summarise(scores_of({"soden": [0.6, 0.6, 0.6, 0.6], "cox": [0.61, 0.62, 0.635, 0.62]}))
+    cox = cell(cells, "cox")
+    assert cox["p_value"] < 0.05 < cox["p_corrected"]
+    assert cox["significant"]
+
+
 def test_marks_equal_the_papers_in_all_251_cells() -> None:
     """The published means, as scores of a single split, are marked as the paper marks them."""
     paper = published_cells()
