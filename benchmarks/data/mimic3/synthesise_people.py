@@ -13,36 +13,10 @@ LATER = 4  # most admissions after the first
 MEDICAL = np.array(["MED", "CMED", "NMED", "OMED", "TRAUM", "ORTHO", "GYN"])
 SURGICAL = np.array(["SURG", "CSURG", "NSURG", "TSURG", "VSURG", "PSURG"])
 # Common codes, several with leading zeros, and the near misses of the three comorbidities.
-CODES = np.array(
-    [
-        "0389",
-        "00845",
-        "07054",
-        "0414",
-        "04104",
-        "0088",
-        "4019",
-        "4280",
-        "42731",
-        "5849",
-        "51881",
-        "41401",
-        "25000",
-        "2724",
-        "5990",
-        "2859",
-        "486",
-        "5070",
-        "2762",
-        "2851",
-        "1992",
-        "78959",
-        "20969",
-        "2387",
-        "2732",
-        "1959",
-    ]
-)
+CODES = np.array([
+    "0389", "00845", "07054", "0414", "04104", "0088", "4019", "4280", "42731", "5849", "51881", "41401", "25000",
+    "2724", "5990", "2859", "486", "5070", "2762", "2851", "1992", "78959", "20969", "2387", "2732", "1959",
+])  # fmt: skip
 AIDS = np.array(["042", "0430", "0449"])
 HEM = np.array(["20280", "20300", "20400", "20500", "2386", "2733", "20210"])
 METS = np.array(["1970", "1977", "1985", "1991", "1960", "20970", "78951"])
@@ -66,9 +40,9 @@ def death_years(acute: Array, chronic: Array, rng: np.random.Generator) -> Array
     The numbers are set so that deaths, share and times come out as in the paper's table of data sets.
     """
     n = acute.size
-    struck = rng.random(n) < 1.0 / (1.0 + np.exp(1.5 - 0.95 * acute))
+    struck = rng.random(n) < 1.0 / (1.0 + np.exp(1.45 - 0.95 * acute))
     t1 = np.where(struck, 0.11 * np.exp(-0.8 * acute + 1.35 * rng.normal(size=n)), np.inf)
-    t2 = 23.0 * np.exp(-1.1 * chronic + 0.5 * acute) * rng.weibull(1.35, n)
+    t2 = 25.5 * np.exp(-1.1 * chronic + 0.5 * acute) * rng.weibull(1.35, n)
     at_once = np.where(rng.random(n) < 0.02, rng.uniform(2 * HOUR, 23.9 * HOUR, n) / YEAR, np.inf)
     return np.asarray(np.minimum(np.minimum(t1, t2), at_once))
 
@@ -83,7 +57,7 @@ def _times(start: npt.NDArray[np.datetime64], seconds: Array) -> npt.NDArray[np.
 
 def _drivers(n: int, rng: np.random.Generator) -> pd.DataFrame:
     """What a patient brings: age, comorbidities, the acute illness, the kind of admission."""
-    kind = rng.choice(["adult", "old", "newborn", "child"], n, p=[0.82, 0.055, 0.115, 0.01])
+    kind = rng.choice(["adult", "old", "newborn", "child"], n, p=[0.79, 0.05, 0.145, 0.015])
     adult = np.clip(rng.normal(63, 17, n), 15.02, 88.9)
     age = np.select([kind == "newborn", kind == "child"], [0.0, rng.uniform(9, 14.98, n)], adult)
     age = np.where(kind == "old", rng.uniform(89.1, 98, n), age)
@@ -106,7 +80,7 @@ def make_people(n: int, rng: np.random.Generator) -> People:
     newborn = p["kind"].to_numpy() == "newborn"
     minutes = rng.integers(0, 100 * 525_960, n)
     admit = np.datetime64("2100-01-01", "s") + minutes.astype("timedelta64[m]")
-    brief = rng.random(n) < 0.07  # in and out within a day
+    brief = rng.random(n) < 0.08  # in and out within a day
     wait = rng.exponential(np.where(p["elective"], 20 * HOUR, 4 * HOUR)) + 61
     wait = np.where(brief, rng.uniform(60, 2 * HOUR, n), wait)
     intime = _times(admit, wait)
@@ -114,7 +88,7 @@ def make_people(n: int, rng: np.random.Generator) -> People:
     years = np.where(newborn, 25 * rng.weibull(0.9, n), years)
     years = np.where(brief, np.maximum(years, 0.05), years)
     death = _times(intime, years * YEAR)
-    stay = np.exp(np.log(6.6 * DAY) + 0.12 * p["acute"].to_numpy() + 0.8 * rng.normal(size=n))
+    stay = np.exp(np.log(6.0 * DAY) + 0.12 * p["acute"].to_numpy() + 0.8 * rng.normal(size=n))
     stay = np.where(brief, rng.uniform(4 * HOUR, 19 * HOUR, n), np.maximum(stay, 25 * HOUR))
     admissions = _admissions(p, admit, intime, _times(intime, stay), death, rng)
     # Deaths outside the hospital are only known while the social-security file is followed.
@@ -146,9 +120,9 @@ def _admissions(
     parts = [pd.DataFrame({"person": np.arange(n), "admit": admit, "intime": intime, "discharge": discharge})]
     again, last = np.ones(n, dtype=bool), discharge
     for k in range(LATER):
-        again &= rng.random(n) < (0.24 if k == 0 else 0.45)
+        again &= rng.random(n) < (0.19 if k == 0 else 0.4)
         again &= (p["kind"] != "newborn").to_numpy()
-        admit = _times(last, DAY + rng.exponential(0.68 * YEAR, n)).astype("datetime64[m]").astype("datetime64[s]")
+        admit = _times(last, DAY + rng.exponential(0.6 * YEAR, n)).astype("datetime64[m]").astype("datetime64[s]")
         intime = _times(admit, 90 + rng.exponential(5 * HOUR, n))
         intime = np.where(rng.random(n) < 0.2, np.datetime64("NaT", "s"), intime)  # a ward-only admission
         last = _times(admit, DAY + np.exp(np.log(5 * DAY) + 0.8 * rng.normal(size=n)))
