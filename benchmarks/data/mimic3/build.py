@@ -1,0 +1,32 @@
+"""From the raw tables to both data sets; a build that fails leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from benchmarks.data.mimic3.cohort import build_cohort
+from benchmarks.data.mimic3.events import TABLES, build_events
+from benchmarks.data.mimic3.features import build_features
+from benchmarks.data.mimic3.options import MimicOptions
+
+
+def build(raw_dir: Path, out_dir: Path, options: MimicOptions | None = None) -> None:
+    """All stages in a folder beside `out_dir`, moved into place only when every file is complete."""
+    options = options or MimicOptions()
+    raw_dir, out_dir = Path(raw_dir), Path(out_dir)
+    out_dir.parent.mkdir(parents=True, exist_ok=True)
+    staging = Path(tempfile.mkdtemp(dir=out_dir.parent, prefix=f".{out_dir.name}-"))
+    try:
+        build_cohort(raw_dir, staging, options)
+        for table in TABLES:
+            build_events(raw_dir, staging, table, options)
+        build_features(staging, options)
+        for file in sorted(path for path in staging.rglob("*") if path.is_file()):
+            target = out_dir / file.relative_to(staging)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(file, target)
+    finally:
+        shutil.rmtree(staging)

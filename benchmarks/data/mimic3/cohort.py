@@ -1,0 +1,46 @@
+"""First stage: who is in, from the small tables (rules 1, 3 and the ICU half of 4), and their outcomes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+
+from benchmarks.data.files import replacing
+from benchmarks.data.mimic3.database import count, database, run_sql, write_parquet
+from benchmarks.data.mimic3.options import MimicOptions
+from benchmarks.data.mimic3.progress import Progress
+from benchmarks.data.mimic3.reader import read
+from benchmarks.data.mimic3.tables import RawTable, check_rows, mark_of, open_tables
+
+SMALL = ("PATIENTS", "ADMISSIONS", "ICUSTAYS")
+
+
+def build_cohort(raw: Path, out: Path, options: MimicOptions) -> None:
+    """Write cohort.parquet (one row per admission), icustays.parquet (all their ICU stays) and cohort.json (counts)."""
+    tables = open_tables(raw)
+    rows = {name: _whole(tables[name], options) for name in SMALL}
+    mark = mark_of(raw, rows["PATIENTS"].num_rows)
+    for name in SMALL:
+        check_rows(tables[name], rows[name].num_rows, mark, options.row_counts)
+    with database(options, out) as connection:
+        for name in SMALL:
+            connection.register(name.lower(), rows[name])
+        run_sql(connection, "cohort", {"min_age": options.min_age, "death_time": options.death_time})
+        left = {table: count(connection, table) for table in ("first_admission", "old_enough", "cohort")}
+        for query, file in (
+            ("FROM cohort ORDER BY subject_id", "cohort"),
+            ("FROM stay ORDER BY icustay_id", "icustays"),
+        ):
+            with replacing(out / f"{file}.parquet") as part:
+                write_parquet(connection, query, part)
+    facts = {"mark": mark, "rows": {name: rows[name].num_rows for name in SMALL}, "left": left}
+    with replacing(out / "cohort.json") as part:
+        part.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+
+
+def _whole(table: RawTable, options: MimicOptions) -> pa.Table:
+    progress = Progress.over(table.path, table.name, options.progress)
+    rows = pa.concat_tables(read(table, {}, progress))
+    return rows.rename_columns([name.lower() for name in rows.column_names])

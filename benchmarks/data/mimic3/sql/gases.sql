@@ -1,0 +1,34 @@
+-- Arterial blood gases with their inspired oxygen, per ICU stay of the admission.
+-- Reads stay, item, labevents, chartevents; {arterial} is the sum of terms made from facts/arterial.csv.
+
+CREATE TABLE drawn AS
+SELECT s.hadm_id, s.icustay_id, s.is_first, s.intime, e.charttime,
+       max(trim(e.value)) FILTER (i.signal = 'specimen') AS specimen,
+       max(e.valuenum) FILTER (i.signal = 'pao2') AS pao2,
+       {gas_columns}
+FROM labevents e JOIN item i USING (itemid) JOIN stay s USING (subject_id, hadm_id)
+WHERE e.charttime >= s.intime - INTERVAL 6 HOUR AND (i.signal = 'specimen' OR plausible(e.valuenum, i))
+GROUP BY ALL
+HAVING max(e.valuenum) FILTER (i.signal = 'pao2') IS NOT NULL;
+
+-- The latest *charted row* counts, even when its value is not plausible (then it is as good as missing).
+CREATE TABLE inspired AS
+SELECT e.icustay_id, e.charttime, i.signal, max(CASE WHEN plausible(e.valuenum, i) THEN converted(e.valuenum, i.unit) END) AS value
+FROM chartevents e JOIN item i USING (itemid)
+WHERE i.signal IN ('spo2', 'chart_fio2')
+GROUP BY ALL;
+
+CREATE TABLE gas AS
+WITH with_spo2 AS (
+    SELECT g.*, CASE WHEN h.charttime >= g.charttime - INTERVAL 2 HOUR THEN h.value END AS spo2
+    FROM drawn g ASOF LEFT JOIN (FROM inspired WHERE signal = 'spo2') h
+      ON g.icustay_id = h.icustay_id AND g.charttime >= h.charttime
+), with_fio2 AS (
+    SELECT g.*, CASE WHEN h.charttime >= g.charttime - INTERVAL 4 HOUR THEN h.value END AS chart_fio2
+    FROM with_spo2 g ASOF LEFT JOIN (FROM inspired WHERE signal = 'chart_fio2') h
+      ON g.icustay_id = h.icustay_id AND g.charttime >= h.charttime
+)
+SELECT hadm_id, icustay_id, is_first, intime, charttime, pao2, coalesce(lab_fio2, chart_fio2) AS fio2
+FROM with_fio2
+-- p > 0.75 on the logistic scale
+WHERE specimen = 'ART' OR 1 / (1 + exp(-({arterial}))) > 0.75;

@@ -1,0 +1,25 @@
+-- MIMIC-SEQ: the value of each series at each time of the admission (all its ICU stays together, no end bound).
+
+CREATE TABLE point AS
+SELECT hadm_id, charttime, signal AS series, favg(value) AS value FROM vital GROUP BY ALL
+UNION ALL
+SELECT hadm_id, charttime, signal, min(value) FROM lab GROUP BY ALL
+UNION ALL
+SELECT hadm_id, charttime, 'urine', favg(value)
+FROM (SELECT hadm_id, icustay_id, charttime, fsum(value) AS value FROM urine GROUP BY ALL) GROUP BY hadm_id, charttime
+UNION ALL
+SELECT hadm_id, charttime, signal, max(valuenum) FROM gcs_part WHERE valuenum IS NOT NULL GROUP BY ALL
+UNION ALL
+SELECT hadm_id, charttime, 'gcs', max(total) FROM gcs GROUP BY hadm_id, charttime
+UNION ALL
+SELECT hadm_id, charttime, 'pao2', favg(pao2) FROM gas GROUP BY hadm_id, charttime
+UNION ALL
+SELECT hadm_id, charttime, 'fio2', favg(fio2) FROM gas WHERE fio2 IS NOT NULL GROUP BY hadm_id, charttime;
+
+-- The clock of each admission: its first and last time; the funnel also shows the span without the blood gases.
+CREATE TABLE clock AS
+SELECT hadm_id, min(charttime) AS first_time, max(charttime) AS last_time,
+       epoch(max(charttime)) - epoch(min(charttime)) AS span,
+       epoch(max(charttime) FILTER (series NOT IN ('pao2', 'fio2')))
+       - epoch(min(charttime) FILTER (series NOT IN ('pao2', 'fio2'))) AS span_without_gases
+FROM point GROUP BY hadm_id;

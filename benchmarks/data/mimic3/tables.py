@@ -1,0 +1,148 @@
+"""The raw MIMIC-III tables: where they are, what they must hold, and whether they are the real thing."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import warnings
+import zlib
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+FACTS = Path(__file__).parent / "facts"
+SYNTHETIC_MARKER = "SYNTHETIC.txt"  # written beside tables that the synthesiser made
+DEMO_PATIENTS = 100
+_LONGEST_HEADER = 1 << 16
+_SUFFIXES = (".parquet", ".csv", ".csv.gz")
+_SOURCE = "MIMIC-III v1.4 (https://physionet.org/content/mimiciii/1.4/)"
+
+
+class MimicError(ValueError):
+    """The raw tables are not what they should be; the message never quotes a record."""
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """One table on disk, its header checked."""
+
+    name: str
+    path: Path
+    header: tuple[str, ...]  # upper case, in the file's order
+    types: dict[str, pa.DataType]  # of the columns that are used
+    rows_v1_4: int
+
+    @property
+    def columns(self) -> list[str]:
+        """The used columns."""
+        return list(self.types)
+
+
+def facts(name: str) -> list[dict[str, str]]:
+    """The rows of one of the CSV files that hold item ids, ranges and other facts."""
+    with (FACTS / f"{name}.csv").open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def open_tables(raw: Path) -> dict[str, RawTable]:
+    """Find and check every table before any is read: existence, format, header, columns, at least one row."""
+    if not raw.is_dir():
+        raise MimicError(f"no folder {raw}: give the folder that holds the tables of {_SOURCE}")
+    _refuse_mimic_iv(raw)
+    found = {fact["table"]: path for fact in facts("tables") if (path := _find(raw, fact["table"]))}
+    missing = [fact["table"] for fact in facts("tables") if fact["table"] not in found]
+    if missing:
+        raise MimicError(
+            f"{raw} lacks {len(missing)} of {len(missing) + len(found)} tables: {', '.join(missing)} "
+            f"(wanted as .csv.gz, .csv or .parquet); download them from {_SOURCE}"
+        )
+    return {fact["table"]: _open(found[fact["table"]], fact) for fact in facts("tables")}
+
+
+def mark_of(raw: Path, patients: int) -> str:
+    """What every result made from these tables must be marked with: "synthetic", "demo" or nothing."""
+    if (raw / SYNTHETIC_MARKER).exists():
+        return "synthetic"
+    return "demo" if patients == DEMO_PATIENTS else ""
+
+
+def check_rows(table: RawTable, rows: int, mark: str, action: str) -> None:
+    """Compare the number of rows with v1.4's; the demo and synthetic tables have their own sizes."""
+    if rows == 0:
+        raise MimicError(f"{table.path.name} has a header but no rows; download it again from {_SOURCE}")
+    if mark or rows == table.rows_v1_4:
+        return
+    message = (
+        f"{table.path.name} has {rows:,} rows where v1.4 has {table.rows_v1_4:,}: another version, or an incomplete "
+        f"download; get {_SOURCE}"
+    )
+    if action == "error":
+        raise MimicError(f"{message}, or set row_counts to warn to build from these tables all the same")
+    warnings.warn(message, stacklevel=2)
+
+
+def _find(raw: Path, name: str) -> Path | None:
+    files = {path.name.lower(): path for path in sorted(raw.iterdir())}
+    return next((files[key] for suffix in _SUFFIXES if (key := name.lower() + suffix) in files), None)
+
+
+def _refuse_mimic_iv(raw: Path) -> None:
+    """MIMIC-IV lies in folders hosp/ and icu/, and its patients have an anchor age instead of a date of birth."""
+    folders = [folder for folder in (raw, raw / "hosp") if folder.is_dir()]
+    patients = [path for folder in folders if (path := _find(folder, "PATIENTS"))]
+    if any("ANCHOR_AGE" in _header(path) for path in patients):
+        raise MimicError(f"{raw} holds MIMIC-IV; the paper's data sets are built from {_SOURCE}")
+
+
+def _open(path: Path, fact: dict[str, str]) -> RawTable:
+    header, wanted = _header(path), fact["columns"].split()
+    twice = sorted(name for name, count in Counter(header).items() if count > 1)
+    if twice:
+        raise MimicError(f"{path.name} names a column twice: {', '.join(twice)}; headers are compared without case")
+    missing = [name for name in wanted if name not in header]
+    if missing:
+        raise MimicError(
+            f"{path.name} lacks the column{'s' * (len(missing) > 1)} {', '.join(missing)}; "
+            f"it has {', '.join(header)}. Is this {_SOURCE}?"
+        )
+    types = {name: _type(fact["table"], name) for name in wanted}
+    return RawTable(fact["table"], path, header, types, int(fact["rows_v1_4"]))
+
+
+def _type(table: str, column: str) -> pa.DataType:
+    if column.endswith("_ID") or column == "ITEMID":
+        return pa.int32()
+    if column.endswith("TIME") or column.startswith("DO"):  # CHARTTIME, INTIME, ...; DOB, DOD, DOD_HOSP
+        return pa.timestamp("us")
+    if column in ("VALUENUM", "ERROR") or (table, column) == ("OUTPUTEVENTS", "VALUE"):
+        return pa.float64()
+    return pa.string()
+
+
+def _header(path: Path) -> tuple[str, ...]:
+    """The column names; also the first sign of a file that is not a table, empty, or not UTF-8."""
+    if path.suffix == ".parquet":
+        names = tuple(pq.read_schema(path).names)
+        first = "x" * (pq.read_metadata(path).num_rows > 0)
+    else:
+        line, first = _first_lines(path)
+        names = tuple(next(csv.reader([line]), ()))
+    if not names:
+        raise MimicError(f"{path.name} is empty; download it again from {_SOURCE}")
+    if not first:
+        raise MimicError(f"{path.name} has a header but no rows; download it again from {_SOURCE}")
+    return tuple(name.strip().upper() for name in names)
+
+
+def _first_lines(path: Path) -> tuple[str, str]:
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            lines = file.readline(_LONGEST_HEADER), file.readline(_LONGEST_HEADER)
+        return lines[0].decode("utf-8-sig").strip(), lines[1].decode("utf-8", "ignore").strip()
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise MimicError(f"{path.name} is truncated or damaged gzip; download it again from {_SOURCE}") from None
+    except UnicodeDecodeError:
+        raise MimicError(f"{path.name} is not UTF-8; use the file as downloaded, not a re-saved one") from None
