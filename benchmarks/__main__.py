@@ -23,6 +23,7 @@ VERBS = {
         "build MIMIC and MIMIC-SEQ from raw tables, or synthesise such tables",
     ),
     "tables": ("benchmarks.report.tables_cli", "LaTeX and CSV tables from scores, or from the published cells"),
+    "datasets": ("benchmarks.data_cli", "which data sets can be had here"),
     "data": ("benchmarks.study.prepare", "one data set into a run's folder"),
     "split": ("benchmarks.study.split", "the splits of a data set"),
     "tune": ("benchmarks.study.tune", "one chunk of random-search trials"),
@@ -39,7 +40,12 @@ def main(argv: list[str] | None = None) -> int:
     module = import_module(VERBS[argv[0]][0])
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks {argv[0]}", description=module.__doc__)
     module.add_arguments(parser)
-    return int(module.run(parser.parse_args(argv[1:])))
+    args = parser.parse_args(argv[1:])
+    try:
+        return int(module.run(args))
+    except (ValueError, FileNotFoundError, PermissionError) as error:  # what a user can mend; all else is a bug
+        print(f"{argv[0]}: {error}", file=sys.stderr)
+        return 1
 
 
 def _help(argv: list[str]) -> int:

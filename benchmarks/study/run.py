@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import fcntl
 import os
+import re
 import subprocess
 import sys
 import time
@@ -23,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command-line form."""
     parser.add_argument("tier", nargs="?", choices=TIERS, default="quick")
     parser.add_argument("--cores", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--directory", type=Path, default=ROOT, help="where results/ and figures/ go")
     parser.add_argument("--configfile", type=Path, help="your own overlay on top of the tier")
     parser.add_argument("snakemake", nargs="*", help="after --: passed on to snakemake")
 
@@ -35,9 +37,9 @@ def run(args: argparse.Namespace) -> int:
     overlay = _overlay(args.configfile) | {"tier": args.tier}
     try:
         config = resolve(overlay)
-        results = ROOT / "results" / config["run"]
+        results = args.directory.resolve() / "results" / config["run"]
         with _lock(results):
-            _release_stale_lock(console)
+            _release_stale_lock(args.directory.resolve(), console)
             return _snakemake(args, config, results, console)
     except (ConfigError, RunError) as error:
         console.print(str(error), style="red", markup=False)
@@ -73,32 +75,32 @@ def _lock(results: Path) -> IO[str]:
     return file
 
 
-def _release_stale_lock(console: Console) -> None:
+def _release_stale_lock(directory: Path, console: Console) -> None:
     """Snakemake's own lock outlives a kill -9. If no Snakemake works in this folder, the lock is a dead one's."""
     import psutil
 
-    locks = ROOT / ".snakemake" / "locks"
+    locks = directory / ".snakemake" / "locks"
     if not locks.is_dir() or not any(locks.iterdir()):
         return
     for process in psutil.process_iter(["cmdline", "cwd", "pid"]):
-        command = " ".join(process.info["cmdline"] or [])
-        if "snakemake" in command and "Snakefile" not in command.split(" ")[0] and process.info["cwd"] == str(ROOT):
+        words = process.info["cmdline"] or []
+        if any(word.endswith("snakemake") for word in words[:3]) and process.info["cwd"] == str(directory):
             raise RunError(
                 f"Snakemake is already at work in this folder (process {process.info['pid']}); wait for it or stop it"
             )
     console.print("Releasing the lock of a run that was killed; finished trials are kept.")
-    subprocess.run([sys.executable, "-m", "snakemake", "--unlock"], cwd=ROOT, check=True, capture_output=True)
+    unlock = [sys.executable, "-m", "snakemake", "--unlock", "--directory", str(directory)]
+    subprocess.run(unlock, cwd=ROOT, check=True, capture_output=True)
 
 
 def _snakemake(args: argparse.Namespace, config: Mapping[str, Any], results: Path, console: Console) -> int:
     log = results / "snakemake.log"
     command = [sys.executable, "-m", "snakemake", "--cores", str(args.cores), "--rerun-incomplete", "--keep-going"]
+    command += ["--directory", str(args.directory.resolve())]
     if args.configfile:
-        command += ["--configfile", str(args.configfile)]
+        command += ["--configfile", str(args.configfile.resolve())]
     command += ["--config", f"tier={args.tier}", *args.snakemake]
-    console.print(
-        f"Tier {args.tier} on {args.cores} cores; results in {results.relative_to(ROOT)}/, log in {log.name}."
-    )
+    console.print(f"Tier {args.tier} on {args.cores} cores; results in {_short(results)}/, log in {log.name}.")
     started = time.monotonic()
     with log.open("w") as out:
         process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
@@ -138,20 +140,16 @@ def _follow(
 
 def _explain(log: Path, results: Path, console: Console) -> None:
     """What failed, the end of its log, and what to do."""
-    text = log.read_text()
     console.print("The run did not finish; finished work is kept and the same command goes on from here.", style="red")
-    named = [line.strip() for line in text.splitlines() if line.strip().startswith("log:")]
-    seen: list[str] = []
-    for line in named:
-        path = line.removeprefix("log:").split("(check")[0].strip()
-        if "Error in rule" in text and path not in seen and (ROOT / path).exists() and f"log: {path} (check" in text:
-            seen.append(path)
-    for path in seen[:3]:
-        console.print(f"\n{path} ends with:", style="bold")
-        console.print("\n".join((ROOT / path).read_text().splitlines()[-12:]), markup=False)
-    if not seen:
+    text = log.read_text()
+    failed = dict.fromkeys(re.findall(r"log: (\S+) \(check", text))  # Snakemake names the logs of failed jobs so
+    logs = [path for name in failed if (path := results.parents[1] / name).exists()]
+    for path in logs[:3]:
+        console.print(f"\n{_short(path)} ends with:", style="bold")
+        console.print("\n".join(path.read_text().splitlines()[-12:]), markup=False)
+    if not logs:
         console.print("\n".join(text.splitlines()[-25:]), markup=False)
-    console.print(f"\nSnakemake's log: {log.relative_to(ROOT)}")
+    console.print(f"\nSnakemake's log: {_short(log)}")
 
 
 def _conclude(config: Mapping[str, Any], results: Path, seconds: float, console: Console) -> None:
@@ -164,9 +162,15 @@ def _conclude(config: Mapping[str, Any], results: Path, seconds: float, console:
         ("LaTeX tables", "tables"),
         ("report", "report.html"),
     ):
-        found = [str((results / name).relative_to(ROOT)) for name in where.split() if (results / name).exists()]
+        found = [_short(results / name) for name in where.split() if (results / name).exists()]
         if found:
             console.print(f"  {what}: {' '.join(found)}")
-    figures = ROOT / "figures" / config["run"]
+    figures = results.parents[1] / "figures" / config["run"]
     if figures.is_dir():
-        console.print(f"  figures: {figures.relative_to(ROOT)}")
+        console.print(f"  figures: {_short(figures)}")
+
+
+def _short(path: Path) -> str:
+    """As a person in the current folder would type it."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)

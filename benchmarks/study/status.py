@@ -121,6 +121,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command-line form."""
     parser.add_argument("run", nargs="?", help="name of the run; default: the newest in results/")
     parser.add_argument("--cores", type=int, default=1, help="for the time left")
+    parser.add_argument("--directory", type=Path, default=ROOT, help="where results/ is")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -128,8 +129,9 @@ def run(args: argparse.Namespace) -> int:
     from rich.console import Console
 
     console = Console()
-    runs = sorted((ROOT / "results").glob("*/config.json"), key=lambda p: p.stat().st_mtime)
-    path = ROOT / "results" / args.run / "config.json" if args.run else (runs[-1] if runs else None)
+    folder = args.directory / "results"
+    runs = sorted(folder.glob("*/config.json"), key=lambda p: p.stat().st_mtime)
+    path = folder / args.run / "config.json" if args.run else (runs[-1] if runs else None)
     if path is None or not path.exists():
         names = ", ".join(p.parent.name for p in runs) or "none yet; start one with `make quick`"
         console.print(f"no run {args.run or ''} in results/; runs: {names}")

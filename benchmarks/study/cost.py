@@ -1,0 +1,116 @@
+"""What a run will need before it starts: jobs, hours, memory and disk, from measured trials."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from benchmarks import data
+from benchmarks.study import plan
+from benchmarks.study.config import TIERS, ConfigError, from_file, resolve
+from benchmarks.study.status import duration
+
+# Mean seconds and peak memory of full-length trials, one thread; made by `plan --measure` from the reference run.
+MEASURED = Path(__file__).with_name("measured_costs.csv")
+# Subjects of the data sets, to scale a set that was never measured from one that was: a step's cost grows with the
+# batch, an epoch's with the subjects.
+SIZES = {"support": 8873, "metabric": 1904, "mimic": 35_304, "mimic_seq": 35_304, "simulated": 10_000, "flchain": 7871}
+STATE_MB, ROW_MB = 0.15, 0.002  # on disk: a chunk's best state, a trial's row in journal and table
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Expectation for one model on one data set."""
+
+    dataset: str
+    model: str
+    jobs: int
+    trials: int
+    seconds: float  # per trial
+    peak_mb: float
+    scaled_from: str  # "" where it was measured
+
+
+def expected(config: Mapping[str, Any], measured: pd.DataFrame, datasets: list[str] | None = None) -> list[Cost]:
+    """A row per model and data set; epochs fewer than the paper's make a trial cheaper in proportion."""
+    costs = []
+    epochs = min(1.0, config["training"]["max_epochs"] / 100)
+    for dataset in datasets or config["datasets"]:
+        for model in plan.models_for(config, dataset):
+            chunks = plan.chunks(config, dataset, model)
+            seconds, peak, source = _lookup(measured, dataset, model)
+            trials = sum(len(c.trials) for c in chunks)
+            costs.append(Cost(dataset, model, len(chunks), trials, seconds * epochs, peak, source))
+    return costs
+
+
+def _lookup(measured: pd.DataFrame, dataset: str, model: str) -> tuple[float, float, str]:
+    own = measured[(measured["dataset"] == dataset) & (measured["model"] == model)]
+    if len(own):
+        return float(own["seconds"].iloc[0]), float(own["peak_mb"].iloc[0]), ""
+    others = measured[measured["model"] == model]
+    if not len(others):
+        return float("nan"), float("nan"), "not measured"
+    nearest = others.iloc[(others["dataset"].map(SIZES) - SIZES.get(dataset, 10_000)).abs().argsort().iloc[0]]
+    factor = SIZES.get(dataset, 10_000) / SIZES[nearest["dataset"]]
+    # A recurrent encoder over 24 steps multiplies the work of a batch; measured on synthetic tables: about four times.
+    factor *= 4 if dataset == "mimic_seq" else 1
+    return float(nearest["seconds"] * factor), float(nearest["peak_mb"]), str(nearest["dataset"])
+
+
+def measure(run: Path) -> pd.DataFrame:
+    """Mean cost per model and data set from a run's trials."""
+    trials = pd.read_parquet(run / "trials.parquet")
+    groups = trials[trials["status"] == "ok"].groupby(["dataset", "model"])
+    means = groups.agg(seconds=("seconds", "mean"), peak_mb=("peak_mb", "max"), trials=("trial", "size")).reset_index()
+    return means.round({"seconds": 2})
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command-line form."""
+    parser.add_argument("tier", nargs="?", choices=TIERS, default="paper")
+    parser.add_argument("--config", type=Path, help="an overlay file, e.g. config/small.yaml or your own")
+    parser.add_argument("--cores", type=int, default=os.cpu_count() or 1)
+    parser.add_argument(
+        "--measure", type=Path, metavar="RUN", help="make the table of measured costs from a run's folder"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the expectation."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    if args.measure:
+        measure(args.measure).to_csv(MEASURED, index=False)
+        console.print(f"wrote {MEASURED.name} from {args.measure}")
+        return 0
+    try:
+        config = from_file(args.config) if args.config else resolve({"tier": args.tier})
+    except ConfigError as error:
+        console.print(str(error), style="red", markup=False)
+        return 2
+    costs = expected(config, pd.read_csv(MEASURED))
+    table = Table("data set", "model", "jobs", "trials", "s/trial", "core time", "peak MB", "from")
+    for c in costs:
+        source = "measured" if not c.scaled_from else f"scaled from {c.scaled_from}"
+        total = duration(c.trials * c.seconds)
+        cells = (c.dataset, c.model, c.jobs, c.trials, f"{c.seconds:.1f}", total, f"{c.peak_mb:.0f}", source)
+        table.add_row(*map(str, cells))
+    console.print(table)
+    seconds = sum(c.trials * c.seconds for c in costs if c.seconds == c.seconds)
+    jobs, trials = sum(c.jobs for c in costs), sum(c.trials for c in costs)
+    memory = max((c.peak_mb for c in costs), default=0) * args.cores
+    disk = jobs * STATE_MB + trials * ROW_MB + 5 * len(data.names())
+    console.print(
+        f"{config['run']}: {jobs} tuning jobs, {trials} trials, {duration(seconds)} of one core: about "
+        f"{duration(seconds / args.cores)} on {args.cores} cores; memory up to {memory:.0f} MB, disk {disk:.0f} MB."
+    )
+    return 0
