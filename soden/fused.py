@@ -19,19 +19,19 @@ from soden.ode import Mesh, rk4, stage_cotangents
 
 
 class FusedSolve(torch.autograd.Function):
-    """(z, y, mesh, w, W_2, b_2, ..., W_out, b_out) -> Lambda(y), lambda(y).
+    """(z, mesh, w, W_2, b_2, ..., W_out, b_out) -> Lambda(y), lambda(y).
 
     z (n, width) is the x-part of the first layer with its bias, w (2, width) its weights of Lambda and t.
     """
 
     @staticmethod
-    def forward(ctx: Any, z: Tensor, y: Tensor, mesh: Mesh, w: Tensor, *layers: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(ctx: Any, z: Tensor, mesh: Mesh, w: Tensor, *layers: Tensor) -> tuple[Tensor, Tensor]:
         """No-grad RK4 that keeps what the backward pass needs."""
-        K, (n, width) = len(mesh.stages), z.shape
+        K, (n, width) = len(mesh.t), z.shape
         weights, biases = layers[:-2:2], layers[1:-2:2]
         w_out, b_out = layers[-2][0], layers[-1]
         inputs = z.new_empty(K, n, 2)  # (Lambda, t) of every stage
-        inputs[:, :, 1] = mesh.stages * y
+        inputs[:, :, 1] = mesh.t
         acts = [z.new_empty(K, n, width) for _ in range(len(weights) + 1)]
         h: list[Tensor] = []
         slots = list(zip(inputs.unbind(0), *(a.unbind(0) for a in acts), strict=True))
@@ -46,9 +46,8 @@ class FusedSolve(torch.autograd.Function):
             h.append(torch.nn.functional.softplus(torch.addmv(b_out, last, w_out)))
             return h[-1]
 
-        dt = mesh.ds * y
-        Lambda, lam = rk4(stage, dt)
-        ctx.save_for_backward(w, *layers, dt, inputs, torch.stack(h), *acts)
+        Lambda, lam = rk4(stage, mesh.dt)
+        ctx.save_for_backward(w, *layers, mesh.dt, inputs, torch.stack(h), *acts)
         ctx.n_layers = len(layers)
         return Lambda, lam
 
@@ -72,7 +71,7 @@ class FusedSolve(torch.autograd.Function):
         for delta, act in zip(deltas[1:], flat[:-1], strict=True):
             g_layers += [delta.t() @ act, delta.sum(0)]
         g_layers += [e.t() @ flat[-1], e.sum(0)]
-        return deltas[0].view(K, n, -1).sum(0), None, None, g_w, *g_layers
+        return deltas[0].view(K, n, -1).sum(0), None, g_w, *g_layers
 
 
 def _unit_deltas(weights: Sequence[Tensor], w_out: Tensor, acts: Sequence[Tensor]) -> list[Tensor]:

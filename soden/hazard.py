@@ -30,12 +30,12 @@ class Hazard(nn.Module):
         """h at (..., n) pairs of Lambda and t of the n encoded subjects."""
 
     @abstractmethod
-    def solve(self, encoded: Tensor, y: Tensor, steps: int) -> tuple[Tensor, Tensor]:
-        """Lambda(y), lambda(y), each (n,), by the fast scheme with `steps` steps; differentiable."""
+    def solve(self, encoded: Tensor, y: Tensor, steps: int, tau: float) -> tuple[Tensor, Tensor]:
+        """Lambda(y), lambda(y), each (n,), by the fast scheme: `steps` steps of the clock of `tau`; differentiable."""
 
     @abstractmethod
-    def dense(self, encoded: Tensor, t_max: Tensor, steps: int) -> ode.Dense:
-        """Lambda and lambda on a graded mesh over [0, t_max] of `steps` panels."""
+    def dense(self, encoded: Tensor, t_max: Tensor, steps: int, tau: float) -> ode.Dense:
+        """Lambda and lambda on a mesh over [0, t_max] of `steps` panels."""
 
 
 class GeneralHazard(Hazard):
@@ -59,18 +59,17 @@ class GeneralHazard(Hazard):
             hidden = layer(hidden.relu_())
         return softplus(hidden[..., 0])
 
-    def solve(self, encoded: Tensor, y: Tensor, steps: int) -> tuple[Tensor, Tensor]:
+    def solve(self, encoded: Tensor, y: Tensor, steps: int, tau: float) -> tuple[Tensor, Tensor]:
         """4 `steps` + 1 sequential network calls forward, none backward."""
         first, *others = self._linears()
         weights = [p for layer in others for p in (layer.weight, layer.bias)]
-        mesh = ode.graded_mesh(steps, y.dtype, y.device)
         if torch.is_grad_enabled():
-            return FusedSolve.apply(encoded, y, mesh, first.weight[:, :2].t(), *weights)  # type: ignore[no-any-return, no-untyped-call]
-        return ode.integrate(lambda Lambda, t: self(Lambda, t, encoded), y, steps)
+            return FusedSolve.apply(encoded, ode.make_mesh(y, steps, tau), first.weight[:, :2].t(), *weights)  # type: ignore[no-any-return, no-untyped-call]
+        return ode.integrate(lambda Lambda, t: self(Lambda, t, encoded), y, steps, tau)
 
-    def dense(self, encoded: Tensor, t_max: Tensor, steps: int) -> ode.Dense:
+    def dense(self, encoded: Tensor, t_max: Tensor, steps: int, tau: float) -> ode.Dense:
         """4 `steps` + 1 sequential network calls."""
-        return ode.dense(lambda Lambda, t: self(Lambda, t, encoded), len(encoded), t_max, steps)
+        return ode.dense(lambda Lambda, t: self(Lambda, t, encoded), len(encoded), t_max, steps, tau)
 
     def _linears(self) -> list[nn.Linear]:
         return [layer for layer in self.net if isinstance(layer, nn.Linear)]
@@ -91,15 +90,15 @@ class SeparableHazard(Hazard):
     def forward(self, Lambda: Tensor, t: Tensor, encoded: Tensor) -> Tensor:  # noqa: D102
         return self.h0(t) * encoded
 
-    def solve(self, encoded: Tensor, y: Tensor, steps: int) -> tuple[Tensor, Tensor]:
+    def solve(self, encoded: Tensor, y: Tensor, steps: int, tau: float) -> tuple[Tensor, Tensor]:
         """One call of h0, on 3n + 2 `steps` times."""
-        H0, h0 = cumulative(self.h0, y, steps)
+        H0, h0 = cumulative(self.h0, y, steps, tau)
         return H0 * encoded, h0 * encoded
 
-    def dense(self, encoded: Tensor, t_max: Tensor, steps: int) -> ode.Dense:
+    def dense(self, encoded: Tensor, t_max: Tensor, steps: int, tau: float) -> ode.Dense:
         """One call of h0."""
-        t = ode.graded_mesh(steps, t_max.dtype, t_max.device).stages[3::4, 0] * t_max
-        H0, h0 = cumulative(self.h0, t, 0)
+        t = ode.clock(t_max.view(1), steps, tau)[1:, 0]
+        H0, h0 = cumulative(self.h0, t, 0, tau)
         zero = t.new_zeros(1)
         H0, h0 = torch.cat([zero, H0]), torch.cat([self.h0(zero), h0])
         return ode.Dense(torch.cat([zero, t]), torch.outer(H0, encoded), torch.outer(h0, encoded))

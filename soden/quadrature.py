@@ -7,20 +7,20 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from soden.ode import graded_mesh
+from soden.ode import clock
 
 GAUSS = 0.5 / 3**0.5  # the two Gauss-Legendre nodes of [0, 1] are 1/2 +- this, both of weight 1/2
 
 
-def cumulative(h0: Callable[[Tensor], Tensor], y: Tensor, steps: int) -> tuple[Tensor, Tensor]:
+def cumulative(h0: Callable[[Tensor], Tensor], y: Tensor, steps: int, tau: float) -> tuple[Tensor, Tensor]:
     """The integral of h0 over [0, y_i], and h0(y_i), for times y (n,) in any order; one call of h0.
 
-    Two Gauss nodes in each panel between the sorted times and a cumulative sum; `steps` graded times up to max(y) are
-    added to the panels' ends so that small batches leave no wide panel.
+    Two Gauss nodes in each panel between the sorted times and a cumulative sum; the ends of `steps` steps of the
+    clock up to max(y) are added so that small batches leave no wide panel.
     """
     ends = y
     if steps:
-        ends = torch.cat([y, graded_mesh(steps, y.dtype, y.device).stages[3::4, 0] * y.max()])
+        ends = torch.cat([y, clock(y.max().view(1), steps, tau)[1:, 0]])
     sorted_ends, order = torch.sort(ends)
     width = torch.diff(sorted_ends, prepend=sorted_ends.new_zeros(1))
     middle = sorted_ends - width / 2
