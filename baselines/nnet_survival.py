@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
-from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid
+from torch.nn.functional import softplus
 
 from baselines.discrete import DiscreteTime
 from soden.space import REGULARISED_NETWORK, PerDataset
 from soden.training import Batch
+
+EPS = 1e-7  # pycox's guard inside the logarithm
 
 
 class NnetSurvival(DiscreteTime):
@@ -26,12 +28,11 @@ class NnetSurvival(DiscreteTime):
 
     def survival_at_cuts(self, phi: Tensor) -> Tensor:
         """S_l = prod_{j <= l} (1 - lambda_j)."""
-        return logsigmoid(-phi).cumsum(1).exp()
+        return (1 - phi.sigmoid() + EPS).log().cumsum(1).exp()
 
 
 def hazard_nll(phi: Tensor, label: Tensor, event: Tensor) -> Tensor:
-    """The discrete-time likelihood as binary cross-entropies of the intervals up to a subject's own."""
-    label = label[:, None]
-    died = torch.zeros_like(phi).scatter(1, label, event[:, None])
-    terms = binary_cross_entropy_with_logits(phi, died, reduction="none")
-    return terms.cumsum(1).gather(1, label).mean()
+    """-log(1 - lambda) = softplus(phi) for each interval up to a subject's own, and -phi more where it dies there."""
+    cuts = torch.arange(phi.shape[1], device=phi.device)
+    survived = (softplus(phi) * (cuts <= label[:, None])).sum()
+    return (survived - (event * phi.gather(1, label[:, None])[:, 0]).sum()) / len(phi)

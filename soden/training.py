@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import time
 from abc import abstractmethod
@@ -66,6 +65,26 @@ def flatten_parameters(net: nn.Module) -> nn.Parameter:
     return flat
 
 
+class RMSProp:
+    """torch.optim.RMSprop's arithmetic on one vector, in place; its bookkeeping costs more than the sums."""
+
+    def __init__(self, weights: Tensor, lr: float, weight_decay: float, momentum: float) -> None:
+        self.weights, self.lr, self.weight_decay, self.momentum = weights.detach(), lr, weight_decay, momentum
+        self.mean_square = torch.zeros_like(self.weights)
+        self.velocity = torch.zeros_like(self.weights)
+
+    def step(self, gradient: Tensor) -> None:
+        """One update; alpha = 0.99 and eps = 1e-8 are torch's defaults."""
+        gradient = gradient.add(self.weights, alpha=self.weight_decay)
+        self.mean_square.mul_(0.99).addcmul_(gradient, gradient, value=1 - 0.99)
+        size = self.mean_square.sqrt().add_(1e-8)
+        if self.momentum:
+            self.velocity.mul_(self.momentum).addcdiv_(gradient, size)
+            self.weights.add_(self.velocity, alpha=-self.lr)
+        else:
+            self.weights.addcdiv_(gradient, size, value=-self.lr)
+
+
 def run_training(
     net: nn.Module,
     n: int,
@@ -83,11 +102,11 @@ def run_training(
     flat = flatten_parameters(net)
     assert flat.grad is not None
     momentum = hyper["momentum"] if options.use_momentum else 0.0
-    optimiser = torch.optim.RMSprop([flat], lr=hyper["lr"], weight_decay=hyper["weight_decay"], momentum=momentum)
+    optimiser = RMSProp(flat, hyper["lr"], hyper["weight_decay"], momentum)
     size = min(int(hyper["batch_size"]), n)
     generator = torch.Generator().manual_seed(seed)
     deadline = math.inf if options.time_limit is None else time.monotonic() + options.time_limit
-    best, best_epoch, best_state = math.inf, 0, copy.deepcopy(net.state_dict())
+    best, best_epoch, best_state = math.inf, 0, _copy(net)
     history: list[tuple[float, float]] = []
     stopped_by, message, epoch = "max_epochs", "", 0
     for epoch in _epochs(options):
@@ -102,7 +121,7 @@ def run_training(
                 if loss.requires_grad:  # a batch without events has no partial likelihood to follow
                     loss.backward()  # type: ignore[no-untyped-call]
                     clip(flat.grad, options.clip)
-                    optimiser.step()
+                    optimiser.step(flat.grad)
                 total += loss.detach()
             net.eval()
             with torch.no_grad():
@@ -115,7 +134,7 @@ def run_training(
             message, stopped_by = str(error), "diverged"
             break
         if value < best:
-            best, best_epoch, best_state = value, epoch, copy.deepcopy(net.state_dict())
+            best, best_epoch, best_state = value, epoch, _copy(net)
         elif epoch - best_epoch >= options.patience:
             stopped_by = "patience"
             break
@@ -138,6 +157,10 @@ def run_training(
 def clip(gradient: Tensor, largest: float) -> None:
     """Scale the gradient to norm `largest` if it is longer (torch's clip_grad_norm_, on one flat vector)."""
     gradient.mul_(torch.clamp(largest / (torch.linalg.vector_norm(gradient) + 1e-6), max=1.0))
+
+
+def _copy(net: nn.Module) -> dict[str, Tensor]:
+    return {name: value.clone() for name, value in net.state_dict().items()}
 
 
 def _epochs(options: FitOptions) -> Iterator[int]:
