@@ -24,6 +24,11 @@ def build_cohort(raw: Path, out: Path, options: MimicOptions) -> None:
     mark = mark_of(raw, rows["PATIENTS"].num_rows)
     for name in SMALL:
         check_rows(tables[name], rows[name].num_rows, mark, options.row_counts)
+    if options.censor_without_dod_hosp and not mark:
+        raise ValueError(
+            "censor_without_dod_hosp is a test fixture for the demo, whose patients all die; it would falsify the "
+            "outcomes of these tables, which are neither the demo nor synthetic. Leave it out"
+        )
     with database(options, out) as connection:
         for name in SMALL:
             connection.register(name.lower(), rows[name])

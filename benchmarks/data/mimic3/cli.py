@@ -1,0 +1,106 @@
+"""Build MIMIC and MIMIC-SEQ from the raw MIMIC-III v1.4 tables, whole or stage by stage, or invent such tables.
+
+The outputs of a build from the real tables are credentialed data: keep them where the tables may be kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import sys
+from dataclasses import fields
+from pathlib import Path
+from typing import get_args, get_type_hints
+
+from benchmarks.data.mimic3 import MimicError, MimicOptions, build
+from benchmarks.data.mimic3.cohort import build_cohort
+from benchmarks.data.mimic3.events import TABLES, build_events
+from benchmarks.data.mimic3.features import build_features
+from benchmarks.data.mimic3.load import VARIABLE
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """One sub-command per stage."""
+    stages = parser.add_subparsers(dest="stage", required=True, metavar="STAGE")
+    for name, text in (
+        ("build", "all stages; writes nothing unless all succeed"),
+        ("cohort", "stage 1: who is in, from the small tables"),
+        ("events", "stage 2: one pass over one event table"),
+        ("features", "stage 3: both data sets, flow.csv and checks.csv"),
+        ("synthesise", "write invented tables with MIMIC-III's schema"),
+    ):
+        stage = stages.add_parser(name, help=text, description=text)
+        stage.add_argument("--out", type=Path, required=True, help="folder to write to")
+        if name == "synthesise":
+            stage.add_argument("--patients", type=int, required=True)
+            stage.add_argument("--seed", type=int, default=0)
+            stage.add_argument("--rows-chartevents", type=int, help="lengthen CHARTEVENTS to so many rows")
+            stage.add_argument("--no-compress", action="store_true", help="plain .csv instead of .csv.gz")
+            continue
+        if name != "features":
+            given = os.environ.get(VARIABLE)
+            stage.add_argument("--raw", type=Path, default=given, required=not given, help=f"raw tables; ${VARIABLE}")
+        if name == "events":
+            stage.add_argument("--table", type=str.upper, choices=TABLES, required=True)
+        _add_options(stage)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the stage; what is wrong with the tables is said in one line, without quoting a record."""
+    try:
+        if args.stage == "synthesise":
+            from benchmarks.data.mimic3.synthesise import write
+
+            write(args.out, args.patients, args.seed, args.rows_chartevents, not args.no_compress)
+            return 0
+        _run_stage(args, _options(args))
+    except (MimicError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    if args.stage in ("build", "features"):
+        _print_flow(args.out / "flow.csv")
+    return 0
+
+
+def _run_stage(args: argparse.Namespace, options: MimicOptions) -> None:
+    if args.stage == "build":
+        build(args.raw, args.out, options)
+    elif args.stage == "cohort":
+        build_cohort(args.raw, args.out, options)
+    elif args.stage == "events":
+        build_events(args.raw, args.out, args.table, options)
+    else:
+        build_features(args.out, options)
+
+
+def _add_options(stage: argparse.ArgumentParser) -> None:
+    """A flag for each field of MimicOptions; --options takes the same as JSON, which is how the config passes them."""
+    group = stage.add_argument_group("choices (see benchmarks/data/mimic3/options.py)")
+    group.add_argument("--options", type=json.loads, default={}, metavar="JSON", help="e.g. '{\"min_age\": 18}'")
+    hints = get_type_hints(MimicOptions)
+    for field in fields(MimicOptions):
+        flag, kind = f"--{field.name.replace('_', '-')}", hints[field.name]
+        if kind is bool:
+            default = True if field.name == "progress" else None
+            group.add_argument(flag, action=argparse.BooleanOptionalAction, default=default)
+        elif allowed := get_args(kind):
+            group.add_argument(flag, choices=allowed)
+        else:
+            group.add_argument(flag, type=kind)
+
+
+def _options(args: argparse.Namespace) -> MimicOptions:
+    names = [field.name for field in fields(MimicOptions)]
+    unknown = sorted(set(args.options) - set(names))
+    if unknown:
+        raise ValueError(f"unknown option {', '.join(unknown)}; there are {', '.join(names)}")
+    flags = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    return MimicOptions(**{**args.options, **flags})
+
+
+def _print_flow(path: Path) -> None:
+    with path.open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            print(f"{row['step']}  {int(row['left']):>7,}  {row['published'] or '-':>7}  {row['rule']}")
