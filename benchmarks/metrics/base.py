@@ -19,7 +19,7 @@ from soden.types import BoolArray, FloatArray
 Convention = Literal["published", "text"]
 CONVENTIONS: tuple[Convention, ...] = ("published", "text")
 LEVELS = {"1e-8": 1e-8, "0.2": 0.2, "0.4": 0.4}  # G(tau) as printed, and as a number
-BLOCK = 2**21  # cells of a block of predictions held as float64: 16 MB
+BLOCK = 2**20  # cells of a block of predictions: at most 8 MB are copied where the model gives float32
 TOLERANCE = 1e-6  # survival this far outside [0, 1] is rounding and is clipped; further out is an error
 
 
@@ -131,13 +131,12 @@ class Prediction:
         rows = np.arange(len(self.survival))
         return np.asarray(self.survival[rows, self.columns(self.outcome.time)], dtype=np.float64)
 
-    def blocks(self, times: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
-        """S at many times, some rows after the other, each block float64 and contiguous: bounded memory."""
-        columns = self.columns(times)
-        step = max(1, BLOCK // max(1, len(columns)))
+    def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
+        """All columns, some rows after the other, as the kernels take them: float64, contiguous, writeable."""
+        step = max(1, BLOCK // max(1, len(self.times)))
         for start in range(0, len(self.survival), step):
             rows = slice(start, start + step)
-            yield rows, np.ascontiguousarray(np.take(self.survival[rows], columns, axis=1), dtype=np.float64)
+            yield rows, np.require(self.survival[rows], dtype=np.float64, requirements=["C", "W"])
 
     @cached_property
     def pairs(self) -> PairCounts:
@@ -145,7 +144,7 @@ class Prediction:
         time, event = self.outcome.time, self.outcome.event
         order = np.flatnonzero(event)[np.argsort(time[event], kind="stable")]
         own = self.survival[order, self.columns(time[order])].astype(np.float64)
-        return count_pairs(time, event, order, own, self.blocks(time[order]))
+        return count_pairs(time, event, order, own, self.columns(time[order]), self.blocks())
 
 
 class Measure(ABC):

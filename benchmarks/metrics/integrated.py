@@ -42,8 +42,9 @@ def score_over_time(prediction: Prediction, times: FloatArray, kernel: Callable[
     grid_weight = np.where(G_t > smallest, 1 / np.where(G_t > smallest, G_t, 1), 0.0)
     first = np.searchsorted(times, outcome.time, side="left")
     total = np.zeros(len(times))
-    for rows, survival in prediction.blocks(times):
-        kernel(survival, first[rows], event_weight[rows], alive[rows], grid_weight, total)
+    columns = prediction.columns(times)
+    for rows, survival in prediction.blocks():
+        kernel(survival, columns, first[rows], event_weight[rows], alive[rows], grid_weight, total)
     if not alive.any():
         return np.full(len(times), np.nan)
     total /= alive.sum()

@@ -15,38 +15,50 @@ LOG_GUARD = 1e-10  # inside the logs of BLL, as in the authors' code
 
 
 @njit(cache=True)
-def count_block(survival, before, upto, event, own, more, equal, censored_more, censored_equal, event_equal):
-    """Add the pairs of some subjects j (rows) with all events i (columns, by time) to the counts of the events."""
+def count_block(survival, columns, before, upto, event, own, more, equal, censored_more, censored_equal, event_equal):
+    """Add the pairs of some subjects j (rows) with all events i (columns, by time) to the counts of the events.
+
+    Event i's S_j(y_i) stands in survival[j, columns[i]]; events before y_j are the first before[j], tied ones follow.
+    """
+    S = np.empty(len(columns))
     for j in range(survival.shape[0]):
+        for i in range(upto[j]):  # gathered first, so that the counting below runs on whole vectors
+            S[i] = survival[j, columns[i]]
         for i in range(before[j]):
-            more[i] += survival[j, i] > own[i]
-            equal[i] += survival[j, i] == own[i]
+            more[i] += S[i] > own[i]
+            equal[i] += S[i] == own[i]
         for i in range(before[j], upto[j]):
             if event[j]:
-                event_equal[i] += survival[j, i] == own[i]
+                event_equal[i] += S[i] == own[i]
             else:
-                censored_more[i] += survival[j, i] > own[i]
-                censored_equal[i] += survival[j, i] == own[i]
+                censored_more[i] += S[i] > own[i]
+                censored_equal[i] += S[i] == own[i]
 
 
 @njit(cache=True)
-def brier_block(survival, first, event_weight, alive_weight, grid_weight, total):
+def brier_block(survival, columns, first, event_weight, alive_weight, grid_weight, total):
     """Add sum_i of BS's terms at each grid time to `total`; from column first[i] on, t >= y_i."""
+    S = np.empty(len(columns))
     for i in range(survival.shape[0]):
+        last = len(columns) if event_weight[i] > 0.0 else first[i]
+        for k in range(last):
+            S[k] = survival[i, columns[k]]
         for k in range(first[i]):
-            total[k] += alive_weight[i] * grid_weight[k] * (1.0 - survival[i, k]) ** 2
-        if event_weight[i] > 0.0:
-            for k in range(first[i], survival.shape[1]):
-                total[k] += event_weight[i] * survival[i, k] ** 2
+            total[k] += alive_weight[i] * grid_weight[k] * (1.0 - S[k]) ** 2
+        for k in range(first[i], last):
+            total[k] += event_weight[i] * S[k] ** 2
 
 
 @njit(cache=True)
-def bll_block(survival, first, event_weight, alive_weight, grid_weight, total):
+def bll_block(survival, columns, first, event_weight, alive_weight, grid_weight, total):
     """Add sum_i of BLL's terms at each grid time to `total`; from column first[i] on, t >= y_i."""
+    S = np.empty(len(columns))
     for i in range(survival.shape[0]):
+        last = len(columns) if event_weight[i] > 0.0 else first[i]
+        for k in range(last):
+            S[k] = survival[i, columns[k]]
         if alive_weight[i] > 0.0:
             for k in range(first[i]):
-                total[k] += alive_weight[i] * grid_weight[k] * np.log(survival[i, k] + LOG_GUARD)
-        if event_weight[i] > 0.0:
-            for k in range(first[i], survival.shape[1]):
-                total[k] += event_weight[i] * np.log(1.0 - survival[i, k] + LOG_GUARD)
+                total[k] += alive_weight[i] * grid_weight[k] * np.log(S[k] + LOG_GUARD)
+        for k in range(first[i], last):
+            total[k] += event_weight[i] * np.log(1.0 - S[k] + LOG_GUARD)

@@ -38,15 +38,19 @@ def count_pairs(
     event: BoolArray,
     order: Counts,
     own: FloatArray,
+    columns: Counts,
     blocks: Iterable[tuple[slice, FloatArray]],
 ) -> PairCounts:
-    """Count for the events `order` (rows sorted by time), own[i] = S_i(y_i), blocks of S_j(y_i) (rows j, columns i)."""
+    """Count for the events in `order` (rows, by time) with own[i] = S_i(y_i).
+
+    S_j(y_i) stands in row j, column columns[i] of the blocks.
+    """
     times = time[order]
     # Events before y_j are a prefix of the columns of row j, events tied with it the stretch that follows.
     before, upto = np.searchsorted(times, time, side="left"), np.searchsorted(times, time, side="right")
     counts = np.zeros((5, len(order)), dtype=np.int64)
     for rows, survival in blocks:
-        count_block(survival, before[rows], upto[rows], event[rows], own, *counts)
+        count_block(survival, columns, before[rows], upto[rows], event[rows], own, *counts)
     more, equal, censored_more, censored_equal, event_equal = counts
     ordered, ordered_censored = np.sort(time), np.sort(time[~event])
     return PairCounts(

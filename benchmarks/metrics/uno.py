@@ -41,13 +41,10 @@ def uno_c(time: FloatArray, event: BoolArray, risk: FloatArray, tau: float = np.
     """sksurv's concordance_index_ipcw with these subjects as their own training part; equal risks are ties exactly."""
     G = fit_censoring(time, event, interpolate=False, ties="events_first")
     order = np.flatnonzero(event)[np.argsort(time[event], kind="stable")]
-    # Survival ranks opposite to risk; each row repeats its one value, block by block.
-    step = max(1, 2**20 // max(1, len(order)))
-    blocks = (
-        (slice(start, start + step), np.repeat(-risk[start : start + step, None], len(order), axis=1))
-        for start in range(0, len(time), step)
-    )
-    pairs = count_pairs(time, event, order, -risk[order], blocks)
+    # Survival ranks opposite to risk; one column serves every event.
+    score = -np.asarray(risk, dtype=np.float64)
+    column = np.zeros(len(order), dtype=np.int64)
+    pairs = count_pairs(time, event, order, score[order], column, [(slice(None), score[:, None])])
     G_i = G(pairs.time)
     inside = (pairs.time < tau) & (G_i > 0)
     weight = 1 / G_i[inside] ** 2
