@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from soden.nets import Encoder, seeded
+from soden.progress import bar
 from soden.types import Features, FitOptions, FitReport, FloatArray, SurvivalData, SurvivalModel
 
 CHUNK = 1024  # the authors' evaluation chunk; see FitOptions.nll
@@ -109,7 +110,7 @@ def run_training(
     best, best_epoch, best_state = math.inf, 0, _copy(net)
     history: list[tuple[float, float]] = []
     stopped_by, message, epoch = "max_epochs", "", 0
-    for epoch in _epochs(options):
+    for epoch in _epochs(options, history):
         net.train()
         total = torch.zeros((), device=flat.device)
         order = torch.randperm(n, generator=generator).to(flat.device)
@@ -163,13 +164,8 @@ def _copy(net: nn.Module) -> dict[str, Tensor]:
     return {name: value.clone() for name, value in net.state_dict().items()}
 
 
-def _epochs(options: FitOptions) -> Iterator[int]:
-    epochs = range(1, options.max_epochs + 1)
-    if options.progress:
-        from tqdm.auto import tqdm
-
-        return iter(tqdm(epochs, desc="epochs", leave=False))
-    return iter(epochs)
+def _epochs(options: FitOptions, history: list[tuple[float, float]]) -> Iterator[int]:
+    return bar(options.max_epochs, history) if options.progress else iter(range(1, options.max_epochs + 1))
 
 
 class NeuralModel(SurvivalModel):
