@@ -1,0 +1,114 @@
+"""The headline: every model's C^td, IBLL and IBS, ours beside the published."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from benchmarks.report.figures.folder import RunFolder
+from benchmarks.report.figures.style import (
+    GREY,
+    Drawing,
+    Look,
+    NothingToDraw,
+    dataset_label,
+    grid,
+    handle,
+    legend,
+    look,
+    model_label,
+    note,
+    title,
+)
+
+G_TAU = "1e-8"
+METRICS = {
+    "ctd": r"$C^{td}_\tau$ (higher is better)",
+    "ibll": r"IBLL$_\tau$ (higher is better)",
+    "ibs": r"IBS$_\tau$ (lower is better)",
+}
+ROW, FRAME = 0.16, 0.62  # inches per model, and around a panel
+
+
+def draw(run: RunFolder) -> list[Drawing]:
+    """Dots and standard errors; a row of panels per data set."""
+    datasets = run.datasets
+    if not datasets:
+        raise NothingToDraw("the run has no cells")
+    heights = [FRAME + ROW * len(run.models(d)) for d in datasets]
+    figure, axes = grid(
+        len(datasets), len(METRICS), sum(heights) + 0.45, gridspec_kw={"height_ratios": heights}, sharey="row"
+    )
+    for row, dataset in zip(axes, datasets, strict=True):
+        models = run.models(dataset)
+        for panel, metric in zip(row, METRICS, strict=True):
+            _panel(panel, run, dataset, metric, models)
+        absent = run.absent(dataset)
+        labels = [model_label(m) + (f" ({absent[m]})" if m in absent else "") for m in models]
+        row[0].set_yticks(range(len(models)), labels)
+        row[0].set_ylim(len(models) - 0.4, -0.6)
+        title(row[0], f"{dataset_label(dataset)}: {run.effort(dataset)}")
+        title(row[-1], "", run.mark(dataset))
+    for panel, label in zip(axes[-1], METRICS.values(), strict=True):
+        panel.set_xlabel(label)
+    plain = Look(GREY, "o", "")
+    legend(figure, [handle("this run", plain), handle("published", plain, markerfacecolor="white")])
+    said = "Bars: one standard error over splits, P(C > τ) = 1e-8. The paper searched 100 trials per split."
+    if any(run.mark(d) for d in datasets):
+        said += " Published values are of the real data: none is shown beside synthetic or demo data."
+    note(figure, said, run.absences())
+    names = ", ".join(dataset_label(d) for d in datasets)
+    efforts = "; ".join(f"{dataset_label(d)}: {run.effort(d)}" for d in datasets)
+    caption = (
+        f"All models on {names}: filled, this run ({efforts}); "
+        f"hollow, the published values where the paper has one. {said} {run.absences()}"
+    )
+    alt = f"Dot plot of C-td, IBLL and IBS of every model on {names}, this run beside the published values."
+    return [Drawing("headline", figure, caption.strip(), alt, ("cells.csv", "datasets.csv"))]
+
+
+def _panel(axes: Axes, run: RunFolder, dataset: str, metric: str, models: list[str]) -> None:
+    axes.grid(axis="y", visible=False)
+    axes.tick_params(axis="y", length=0)
+    axes.locator_params(axis="x", nbins=4)
+    if "soden" in models:
+        k = models.index("soden")
+        axes.axhspan(k - 0.5, k + 0.5, color="#f2f2f2", zorder=0, linewidth=0)
+    sides = [(run.cells, -0.14, True), (run.published, 0.14, False)]
+    for cells, offset, filled in sides[: 1 if run.mark(dataset) else 2]:  # invented data have no published value
+        values = _values(cells, dataset, metric)
+        for k, model in enumerate(models):
+            if model in values.index and pd.notna(values.loc[model, "mean"]):
+                _dot(axes, values.loc[model], k + offset, look(model), filled)
+            elif filled and model not in run.absent(dataset):  # the axis says so of those
+                axes.annotate(
+                    "no value",
+                    (0.99, k + offset),
+                    xycoords=("axes fraction", "data"),
+                    ha="right",
+                    va="center",
+                    fontsize=6,
+                    style="italic",
+                    color=GREY,
+                )
+
+
+def _values(cells: pd.DataFrame, dataset: str, metric: str) -> pd.DataFrame:
+    rows = cells[(cells["dataset"] == dataset) & (cells["metric"] == metric) & (cells["g_tau"] == G_TAU)]
+    return rows.set_index("model")[["mean", "standard_error"]]
+
+
+def _dot(axes: Axes, value: pd.Series, y: float, style: Look, filled: bool) -> None:
+    error = value["standard_error"] if pd.notna(value["standard_error"]) else 0.0
+    face = style.colour if filled else "white"
+    axes.errorbar(
+        value["mean"],
+        y,
+        xerr=error,
+        fmt=style.marker,
+        color=style.colour,
+        markerfacecolor=face,
+        markersize=4,
+        elinewidth=0.9,
+        markeredgewidth=0.9,
+    )

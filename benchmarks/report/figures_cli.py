@@ -1,0 +1,27 @@
+"""Draw every figure of a run as PDF and PNG, with captions and alternative texts in index.json."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from benchmarks.report.figures import draw_all
+
+PUBLISHED = Path(__file__).resolve().parents[2] / "results" / "published"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command-line form."""
+    parser.add_argument("--run", dest="folder", type=Path, required=True, help="the run's results folder")
+    parser.add_argument("--published", type=Path, default=PUBLISHED, help="folder with the paper's cells.csv")
+    parser.add_argument("--out", type=Path, required=True, help="folder to write to")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Draw; a figure the run has no numbers for is named, not a failure."""
+    paths, absent = draw_all(args.folder, args.published, args.out)
+    for path in paths:
+        print(path)
+    for name, why in absent.items():
+        print(f"not drawn: {name}: {why}")
+    return 0
