@@ -210,8 +210,17 @@ def _error(who: Patient) -> None:
 
 
 GCS: dict[Fill, float] = {
-    **{_full: 12, _tube: 15, _tube_with_blank: 15, _after_tube: 15, _long_after_tube: 7, _tube_out: 12},
-    **{_carried: 6, _previous_only: 13, _largest_at_ties: 9, _outside: 13, _error: 12},
+    _full: 12,
+    _tube: 15,
+    _tube_with_blank: 15,
+    _after_tube: 15,
+    _long_after_tube: 7,
+    _tube_out: 12,
+    _carried: 6,
+    _previous_only: 13,
+    _largest_at_ties: 9,
+    _outside: 13,
+    _error: 12,
 }
 
 
@@ -221,9 +230,23 @@ def test_mingcs(case: Fill, value: Value) -> None:
 
 
 CODES = {
-    **{"042": "aids", "0449": "aids", "42": "", "04490": ""},  # leading zeros are part of a code, and so is its length
-    **{"20000": "hem", "20238": "hem", "20239": "", "20302": "hem", "2386": "hem", "23860": "", "2733": "hem"},
-    **{"1960": "mets", "1991": "mets", "19910": "", "20979": "mets", "20976": "", "78951": "mets"},
+    "042": "aids",
+    "0449": "aids",
+    "42": "",
+    "04490": "",  # leading zeros are part of a code, and so is its length
+    "20000": "hem",
+    "20238": "hem",
+    "20239": "",
+    "20302": "hem",
+    "2386": "hem",
+    "23860": "",
+    "2733": "hem",
+    "1960": "mets",
+    "1991": "mets",
+    "19910": "",
+    "20979": "mets",
+    "20976": "",
+    "78951": "mets",
 }
 
 
