@@ -31,7 +31,7 @@ def build_series(connection: duckdb.DuckDBPyConnection, options: MimicOptions, p
     filled = _repeat_last(connection, _filled(connection, observed, extracted))
     names = extracted
     if options.seq_features == "processed12":
-        filled, names = _with_ratio(filled, extracted), PROCESSED12
+        filled, names = _with_ratio(connection, filled, extracted, options.impute_window), PROCESSED12
     subjects = connection.execute("SELECT subject_id FROM kept ORDER BY place").fetchnumpy()["subject_id"]
     columns: dict[str, Any] = {"subject_id": np.repeat(subjects, HOURS)}
     columns["hour"] = np.tile(np.arange(HOURS, dtype=np.int32), len(subjects))
@@ -77,8 +77,26 @@ def _repeat_last(connection: duckdb.DuckDBPyConnection, grid: Grid) -> Grid:
     return np.take_along_axis(grid, hour[:, :, None], axis=1)
 
 
-def _with_ratio(grid: Grid, names: tuple[str, ...]) -> Grid:
-    """PaO2 and FiO2 merged into their ratio; both are filled in every hour or in none, so nothing is left to fill."""
-    pao2, fio2 = names.index("pao2"), names.index("fio2")
-    ratio = grid[:, :, [pao2]] / grid[:, :, [fio2]]
-    return np.concatenate([grid[:, :, :pao2], ratio, grid[:, :, fio2 + 1 :]], axis=2)
+def _with_ratio(connection: duckdb.DuckDBPyConnection, grid: Grid, names: tuple[str, ...], window: str) -> Grid:
+    """PaO2 and FiO2 merged into their ratio; hours with a charted FiO2 of 0 are filled forward, then backward."""
+    at = names.index("pao2")
+    pao2, fio2 = grid[:, :, at], grid[:, :, at + 1]
+    ratio = _forward(pao2 / np.where(fio2 == 0, np.nan, fio2))
+    for place in np.flatnonzero((fio2 == 0).any(axis=1)):
+        valid = ratio[place][np.isfinite(ratio[place])]
+        later = _later_ratio(connection, int(place), pao2[place, -1]) if window == "full" else np.nan
+        ratio[place] = np.where(np.isnan(ratio[place]), valid[0] if valid.size else later, ratio[place])
+    return np.concatenate([grid[:, :, :at], ratio[:, :, None], grid[:, :, at + 2 :]], axis=2)
+
+
+def _later_ratio(connection: duckdb.DuckDBPyConnection, place: int, pao2: float) -> float:
+    """The first ratio after hour 24 of an admission whose FiO2 is 0 until then; NaN if there never is one."""
+    query = "SELECT bin, series, value FROM bin WHERE place = ? AND bin >= ? AND series IN ('pao2', 'fio2')"
+    later: dict[int, dict[str, float]] = {}
+    for hour, name, value in connection.execute(query, [place, HOURS]).fetchall():
+        later.setdefault(hour, {})[name] = value
+    for _, measured in sorted(later.items()):
+        pao2 = measured.get("pao2", pao2)
+        if measured.get("fio2", 0) > 0:
+            return pao2 / measured["fio2"]
+    return float("nan")

@@ -26,7 +26,7 @@ SELECT hadm_id, min(total) AS mingcs
 FROM gcs WHERE is_first AND charttime <= intime + INTERVAL 24 HOUR GROUP BY hadm_id;
 
 CREATE TABLE gas_feature AS
-SELECT g.hadm_id, min(100 * g.pao2 / g.fio2) AS pao2fio2_vent_min
+SELECT g.hadm_id, min(100 * g.pao2 / nullif(g.fio2, 0)) AS pao2fio2_vent_min
 FROM gas g
 WHERE g.is_first AND g.charttime <= g.intime + INTERVAL 24 HOUR
   AND EXISTS (FROM (FROM ventilation_episode UNION ALL FROM cpap) e

@@ -6,6 +6,7 @@ WITH flagged AS (
     SELECT e.icustay_id, e.charttime, v.flag
     FROM chartevents e JOIN ventilation v ON v."table" = 'CHARTEVENTS' AND v.itemid = e.itemid
       AND CASE v.value WHEN 'is' THEN trim(e.value) = v.text WHEN 'not' THEN trim(e.value) <> v.text ELSE true END
+    WHERE e.value IS NOT NULL
     UNION ALL
     SELECT p.icustay_id, p.starttime, v.flag
     FROM procedureevents_mv p JOIN ventilation v ON v."table" = 'PROCEDUREEVENTS_MV' AND v.itemid = p.itemid
