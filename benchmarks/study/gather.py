@@ -1,4 +1,4 @@
-"""Bring a run together: scores.csv, conventions.csv, tests.csv, cells.csv, datasets.csv and trials.parquet."""
+"""Bring a run together: scores, conventions, tests, cells and data sets as CSV, trials.parquet, environment.json."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks.data.files import replacing
+from benchmarks.study.environment import environment
 from benchmarks.study.statistics import compare, summarise
 
 KEYS = ["dataset", "model", "split", "metric", "g_tau"]
@@ -38,6 +39,7 @@ def gather(scores: pd.DataFrame, trials: pd.DataFrame, convention: str, planned:
         ("conventions.csv", scores),
         ("tests.csv", compare(main)),
         ("cells.csv", summarise(main, slim, planned=planned)),
+        ("planned.csv", planned),
     ):
         with replacing(out / name) as part:
             frame.to_csv(part, index=False)
@@ -63,6 +65,8 @@ def run(args: argparse.Namespace) -> int:
     summaries = [json.loads((args.folder / "data" / f"{name}.json").read_text())["summary"] for name in names]
     with replacing(args.folder / "datasets.csv") as part:
         pd.DataFrame(summaries).to_csv(part, index=False)
+    with replacing(args.folder / "environment.json") as part:
+        part.write_text(json.dumps(environment(), indent=1, sort_keys=True))
     bad = trials[trials["status"] != "ok"].groupby(["dataset", "model", "status"]).size()
     print(f"{len(trials)} trials, {len(pairs)} models on {len(names)} data sets")
     for (dataset, model, status), count in bad.items():
