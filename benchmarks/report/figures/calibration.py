@@ -69,7 +69,7 @@ def by_decile(rows: list[dict[str, Any]]) -> pd.DataFrame:
 def _figure(run: RunFolder, dataset: str, frames: dict[str, pd.DataFrame]) -> Drawing:
     columns = min(COLUMNS, len(frames))
     rows = -(-len(frames) // columns)
-    figure, axes = grid(rows, columns, 0.95 + rows * WIDTH / COLUMNS, WIDTH, sharex=True, sharey=True)
+    figure, axes = grid(rows, columns, 0.95 + rows * WIDTH / max(columns, 3), WIDTH, sharex=True, sharey=True)
     panels = [panel for row in axes for panel in row]
     for panel, (model, frame) in zip(panels, frames.items(), strict=False):
         _panel(panel, frame, run.absent(dataset).get(model, "no rows"))
@@ -79,7 +79,7 @@ def _figure(run: RunFolder, dataset: str, frames: dict[str, pd.DataFrame]) -> Dr
     name, mark = dataset_label(dataset), run.mark(dataset)
     figure.supylabel("observed survival (Kaplan-Meier)", fontsize=8)
     times = pd.concat([f for f in frames.values() if len(f)]).groupby("rank")["time"].mean()
-    labels = [f"t = {t:.2g} ({QUARTERS[int(k) - 1]} of event times)" for k, t in times.items()]
+    labels = [f"t = {t:.2g} ({QUARTERS[int(k) - 1]})" for k, t in times.items()]
     handles = [handle(label, style, markersize=3) for label, style in zip(labels, LOOKS, strict=False)]
     legend(figure, handles, title=heading(name, mark, run.effort(dataset)), title_fontsize=9)
     for panel in panels[len(frames) - columns : len(frames)]:
@@ -87,8 +87,9 @@ def _figure(run: RunFolder, dataset: str, frames: dict[str, pd.DataFrame]) -> Dr
         panel.tick_params(labelbottom=True)
     unit = time_unit(dataset)
     said = (
-        f"Deciles of predicted survival at three times t{f' in {unit}' if unit else ''}; mean over splits, bars one "
-        "standard deviation over splits (Greenwood's standard error if there is one split). On the diagonal: calibrated."
+        f"Deciles of predicted survival at the quartiles of the event times{f' ({unit})' if unit else ''}; mean over "
+        "splits, bars one standard deviation over splits (Greenwood's standard error if there is one split). "
+        "A calibrated model is on the diagonal."
     )
     gone = "; ".join(f"{model_label(m)} ({why})" for m, why in run.absent(dataset).items())
     note(figure, said, f"Absent: {gone}." if gone else "")
@@ -102,8 +103,8 @@ def _panel(axes: Axes, frame: pd.DataFrame, why: str) -> None:
     axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xticks=[0, 0.5, 1], yticks=[0, 0.5, 1])
     axes.plot([0, 1], [0, 1], color="#aaaaaa", linewidth=0.8, zorder=1)
     if not len(frame):
-        axes.text(0.5, 0.4, why, ha="center", color=GREY, style="italic")
-    for rank, curve in frame.groupby("rank"):
+        axes.text(0.5, 0.15, why, ha="center", color=GREY, style="italic")
+    for rank, curve in frame.sort_values("predicted").groupby("rank"):
         style = LOOKS[int(rank) - 1]
         axes.errorbar(
             curve["predicted"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
+from matplotlib.text import Annotation
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from benchmarks.report.figures.folder import RunFolder
@@ -32,9 +33,10 @@ def draw(run: RunFolder) -> list[Drawing]:
     if not tables:
         raise NothingToDraw("no model of this run has both trials and scores")
     figure, axes = grid(len(tables), len(METRICS), 0.5 + 2.15 * len(tables), WIDTH)
+    labels: dict[Axes, list[Annotation]] = {}
     for row, (dataset, table) in zip(axes, tables.items(), strict=True):
         for panel, (metric, label) in zip(row, METRICS.items(), strict=True):
-            _panel(panel, table[table["metric"] == metric], metric)
+            labels[panel] = _panel(panel, table[table["metric"] == metric], metric)
             panel.set_ylabel(label)
         title(row[0], f"{dataset_label(dataset)}: {run.effort(dataset)}")
         title(row[-1], "", run.mark(dataset))
@@ -48,7 +50,7 @@ def draw(run: RunFolder) -> list[Drawing]:
     figure.canvas.draw()  # the panels' sizes must be known before labels can be placed
     for row, table in zip(axes, tables.values(), strict=True):
         for panel, metric in zip(row, METRICS, strict=True):
-            place_labels(panel, bars(table[table["metric"] == metric]))
+            place_labels(panel, labels[panel], bars(table[table["metric"] == metric]))
     names = ", ".join(dataset_label(d) for d in tables)
     caption = f"Cost against accuracy on {names}. {said} {run.absences()}".strip()
     alt = f"Scatter plot of seconds per trial against C-td and IBS of every model on {names}."
@@ -80,24 +82,26 @@ def bars(table: pd.DataFrame) -> list[tuple[float, float, float]]:
     return list(zip(table["seconds"], table["mean"] - error, table["mean"] + error, strict=True))
 
 
-def _panel(axes: Axes, table: pd.DataFrame, metric: str) -> None:
+def _panel(axes: Axes, table: pd.DataFrame, metric: str) -> list[Annotation]:
+    """Draw the points; return their labels, to be placed when the layout is known."""
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.margins(0.14, 0.14)
+    axes.margins(0.25, 0.14)
     goodness = -table["mean"] if metric in LOWER_IS_BETTER else table["mean"]
     front = table.iloc[pareto(table["seconds"], goodness)]
     # To the right of its last point the front is flat: everything there costs more for less.
     ends = [*front["seconds"], table["seconds"].max()], [*front["mean"], front["mean"].iloc[-1]]
     axes.step(*ends, where="post", color="#c4c4c4", linewidth=1, zorder=1)
+    labels = []
     for row in table.itertuples():
         style = look(row.model)
         error = row.standard_error if pd.notna(row.standard_error) else 0.0
         axes.errorbar(
             row.seconds, row.mean, yerr=error, fmt=style.marker, color=style.colour, elinewidth=0.8, markersize=5
         )
-        axes.annotate(
+        label = axes.annotate(
             model_label(row.model),
             (row.seconds, row.mean),
             xytext=(6, 3),
@@ -105,5 +109,7 @@ def _panel(axes: Axes, table: pd.DataFrame, metric: str) -> None:
             fontsize=6.5,
             path_effects=[withStroke(linewidth=1.5, foreground="white")],
         )
+        labels.append(label)
     if metric in LOWER_IS_BETTER:
         axes.invert_yaxis()
+    return labels

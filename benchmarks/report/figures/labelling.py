@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.text import Annotation
@@ -14,25 +14,25 @@ DISTANCES = (7, 11, 16, 22, 29, 37)  # points
 DOT = 4.0  # half the side, in points, of the square around a point that labels keep clear of
 
 
-def place_labels(axes: Axes, bars: Iterable[tuple[float, float, float]] = ()) -> None:
-    """Move every annotation of the axes, crowded ones first, to the free place nearest its point; far ones get a line.
+def place_labels(axes: Axes, labels: Sequence[Annotation], bars: Iterable[tuple[float, float, float]] = ()) -> None:
+    """Move the labels, crowded ones first, to the free place nearest its point; far ones get a line.
 
     `bars` are vertical lines (x, low, high) in data units to keep clear of. Needs a drawn figure. Deterministic: no
     random starts, ties go to the first direction.
     """
-    labels = [text for text in axes.texts if isinstance(text, Annotation) and text.anncoords == "offset points"]
     scale = axes.figure.dpi / 72
     spots = [axes.transData.transform(label.xy) for label in labels]
     taken = [Bbox.from_extents(x - DOT * scale, y - DOT * scale, x + DOT * scale, y + DOT * scale) for x, y in spots]
+    lines = []
     for at, low, high in bars:
         (x, bottom), (_, top) = axes.transData.transform([(at, low), (at, high)])
-        taken.append(Bbox.from_extents(x - scale, min(bottom, top), x + scale, max(bottom, top)))
+        lines.append(Bbox.from_extents(x - scale, min(bottom, top), x + scale, max(bottom, top)))
     frame = axes.bbox
     crowd = [sum(math.dist(a, b) for b in spots) for a in spots]
     for k in sorted(range(len(labels)), key=lambda i: crowd[i]):
         label, spot = labels[k], spots[k]
         box = label.get_window_extent()
-        best = min(_places(box, spot, scale), key=lambda place: _cost(place[0], place[1], taken, frame))
+        best = min(_places(box, spot, scale), key=lambda place: _cost(place[0], place[1], taken, lines, frame))
         offset = best[2]
         label.set_position(offset)
         label.set_horizontalalignment("center")
@@ -69,11 +69,13 @@ def _places(box: Bbox, spot: Iterable[float], scale: float) -> list[tuple[Bbox, 
     return places
 
 
-def _cost(box: Bbox, distance: float, taken: list[Bbox], frame: Bbox) -> tuple[float, float]:
-    """Area covered or outside first, then distance."""
-    covered = sum(_area(Bbox.intersection(box, other)) for other in taken)
-    inside = _area(Bbox.intersection(box, frame))
-    return covered + (box.width * box.height - inside), distance
+def _cost(box: Bbox, distance: float, taken: list[Bbox], lines: list[Bbox], frame: Bbox) -> float:
+    """Points of distance, and what covering costs: points and labels must stay free, a thin bar may be crossed."""
+    size = _area(box)
+    covered = sum(_area(Bbox.intersection(box, other)) for other in taken) / size
+    crossed = sum(_area(Bbox.intersection(box, line)) for line in lines) / size
+    outside = 1 - _area(Bbox.intersection(box, frame)) / size
+    return 1000 * (covered + outside) + 300 * crossed + distance
 
 
 def _area(box: Bbox | None) -> float:

@@ -135,7 +135,7 @@ def note(figure: Figure, *sentences: str) -> None:
     """What must be known to read the figure, below it, wrapped to its width."""
     text = " ".join(s for s in sentences if s)
     if text:
-        letters = int(figure.get_figwidth() * 19)  # 6.5 pt DejaVu Sans
+        letters = int(figure.get_figwidth() * 21)  # 6.5 pt DejaVu Sans
         lines = "\n".join(textwrap.wrap(text, letters))
         figure.supxlabel(lines, x=0.008, ha="left", fontsize=6.5, color="#404040")
 

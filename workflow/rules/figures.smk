@@ -1,0 +1,51 @@
+rule simulate:
+    output:
+        f"{RUN}/simulation/{{repetition}}.npz",
+    log:
+        f"{RUN}/logs/simulation/{{repetition}}.log",
+    wildcard_constraints:
+        repetition="[0-9]+",
+    conda:
+        "../../environment.yml"
+    threads: config["threads"]
+    resources:
+        mem_mb=2000,
+        runtime=60,
+    params:
+        n=config["simulation"]["n"],
+        max_epochs=config["simulation"]["max_epochs"],
+        seed=config["seed"],
+    shell:
+        "OMP_NUM_THREADS={threads} MKL_NUM_THREADS={threads} OPENBLAS_NUM_THREADS={threads} "
+        "python -m benchmarks simulate --repetition {wildcards.repetition} --n {params.n} --seed {params.seed} "
+        "--max-epochs {params.max_epochs} --threads {threads} --out {output} > {log} 2>&1"
+
+
+rule figures:
+    input:
+        rules.gather.output,
+        expand(
+            f"{RUN}/simulation/{{repetition}}.npz",
+            repetition=range(1, config["simulation"]["repetitions"] + 1),
+        ),
+        published=f"{PUBLISHED}/cells.csv",
+    output:
+        report(
+            directory(FIGURES),
+            patterns=["{figure}.png"],
+            category="Figures",
+            labels={"figure": "{figure}"},
+        ),
+    log:
+        f"{RUN}/logs/figures.log",
+    conda:
+        "../../environment.yml"
+    resources:
+        mem_mb=2000,
+        runtime=20,
+    params:
+        run=RUN,
+        published=PUBLISHED,
+    shell:
+        "python -m benchmarks figures --run {params.run} --published {params.published} "
+        "--out {output} > {log} 2>&1"
