@@ -23,6 +23,7 @@ from benchmarks.study.config import resolve
 config = resolve(config)
 RUN = f"results/{config['run']}"
 FIGURES = f"figures/{config['run']}"
+PUBLISHED = f"{workflow.basedir}/results/published"
 
 
 onstart:
@@ -42,14 +43,17 @@ wildcard_constraints:
     chunk="[0-9]+",
 
 
+include: "workflow/rules/mimic.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/study.smk"
+include: "workflow/rules/figures.smk"
 include: "workflow/rules/report.smk"
 
 
 localrules:
     all,
-    tables,
+    scores,
+    cohorts,
 
 
 # Targets stay in this file: a default target in an included file would not be one.
@@ -57,8 +61,14 @@ rule all:
     default_target: True
     input:
         rules.tables.output,
+        rules.figures.output,
 
 
 rule scores:
     input:
         rules.gather.output,
+
+
+rule cohorts:
+    input:
+        mimic_built("mimic"),

@@ -24,6 +24,8 @@ VERBS = {
     ),
     "tables": ("benchmarks.report.tables_cli", "LaTeX and CSV tables from scores, or from the published cells"),
     "datasets": ("benchmarks.data_cli", "which data sets can be had here"),
+    "simulate": ("benchmarks.study.simulation", "one repetition of the simulation study (Section 4)"),
+    "figures": ("benchmarks.report.figures_cli", "every figure of a run"),
     "data": ("benchmarks.study.prepare", "one data set into a run's folder"),
     "split": ("benchmarks.study.split", "the splits of a data set"),
     "tune": ("benchmarks.study.tune", "one chunk of random-search trials"),

@@ -93,7 +93,6 @@ def test_chunks_hold_every_trial_once(chunk: int) -> None:
 def test_search_is_known_without_importing_a_model() -> None:
     for name, model in registry.models().items():
         assert registry.is_searched(name) == bool(model.space), name
-        assert registry.label(name) == model.label
     with pytest.raises(ValueError, match="unknown model 'x'; choose among cox, "):
         registry.model("x")
 

@@ -1,7 +1,7 @@
 # A checkpoint, because what can be had decides what is run: a data set that no source has is left out, and said so.
 checkpoint dataset:
     input:
-        built=lambda wildcards: mimic_tables(wildcards.dataset),
+        built=lambda wildcards: mimic_built(wildcards.dataset),
     output:
         table=f"{RUN}/data/{{dataset}}.npz",
         status=f"{RUN}/data/{{dataset}}.json",
@@ -14,7 +14,7 @@ checkpoint dataset:
         runtime=60,
     params:
         settings=json.dumps(prepare.settings_of(config)),
-        options=lambda wildcards: json.dumps(dataset_options(wildcards.dataset)),
+        options=lambda wildcards: json.dumps(mimic_options(wildcards.dataset)),
         out=f"{RUN}/data/{{dataset}}",
     shell:
         "python -m benchmarks data {wildcards.dataset} --settings '{params.settings}' "
@@ -41,14 +41,6 @@ rule splits:
     shell:
         "python -m benchmarks split --data {input} --source {params.source} --folder '{params.folder}' "
         "--n {params.n} --seed {params.seed} --out {output} > {log} 2>&1"
-
-
-def mimic_tables(dataset):
-    return []
-
-
-def dataset_options(dataset):
-    return {}
 
 
 def available(wildcards=None):

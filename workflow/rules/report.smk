@@ -3,6 +3,7 @@ rule tables:
         scores=f"{RUN}/scores.csv",
         trials=f"{RUN}/trials.parquet",
         datasets=f"{RUN}/datasets.csv",
+        planned=f"{RUN}/planned.csv",
     output:
         directory(f"{RUN}/tables"),
     log:
@@ -14,4 +15,5 @@ rule tables:
         runtime=10,
     shell:
         "python -m benchmarks tables --scores {input.scores} --trials {input.trials} --datasets {input.datasets} "
+        "--planned {input.planned} "
         "--out {output} > {log} 2>&1"

@@ -80,6 +80,7 @@ rule gather:
         cells=f"{RUN}/cells.csv",
         datasets=f"{RUN}/datasets.csv",
         trials=f"{RUN}/trials.parquet",
+        planned=f"{RUN}/planned.csv",
     log:
         f"{RUN}/logs/gather.log",
     conda:
