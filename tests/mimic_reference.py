@@ -11,9 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from mimic_reference_items import (
-    CHARTED,
     COLUMNS,
-    EXTUBATION,
     EYES,
     FIO2,
     GAS,
@@ -27,11 +25,10 @@ from mimic_reference_items import (
     SYSBP,
     TEMP_C,
     TEMP_F,
-    TESTED,
-    URINE,
     VENT,
     VERBAL,
 )
+from mimic_reference_tables import Tables
 
 HOUR, DAY, YEAR = 3600, 86400, 365.25 * 86400
 
@@ -41,51 +38,6 @@ class Reference:
     counts: list[int]  # patients; aged; with an ICU stay and a series; span > 24 h; alive at 24 h
     static: pd.DataFrame
     series: pd.DataFrame
-
-
-def read(folder: Path, table: str, columns: str, items: set[int] | None = None) -> pd.DataFrame:
-    path = next(p for p in folder.iterdir() if p.name.upper() in (f"{table}.CSV", f"{table}.CSV.GZ"))
-    d = pd.read_csv(path, usecols=lambda c: c.upper() in columns.split(), dtype=str, keep_default_na=False)
-    d.columns = d.columns.str.upper()
-    d = d if items is None else d[d["ITEMID"].astype(int).isin(items)]
-    for name in d.columns:
-        if name.endswith("TIME") or name in ("DOB", "DOD"):
-            stamp = pd.to_datetime(d[name].where(d[name] != "")).astype("datetime64[s]")
-            d[name] = [None if pd.isna(s) else int(s.timestamp()) for s in stamp]
-        elif name.endswith("ID") or name == "VALUENUM":
-            d[name] = [None if x == "" else (float(x) if name == "VALUENUM" else int(x)) for x in d[name]]
-        else:
-            d[name] = [None if x == "" else x.strip() for x in d[name]]
-    return d.astype(object).where(d.notna(), None)
-
-
-def by(d: pd.DataFrame, keys: list[str], values: list[str]) -> dict[tuple[int, ...], list[tuple]]:
-    found = defaultdict(list)
-    for key, row in zip(d[keys].itertuples(index=False), d[values].itertuples(index=False), strict=True):
-        found[tuple(key)].append(tuple(None if v is None or v != v else v for v in row))
-    return found
-
-
-class Tables:
-    """The raw rows, looked up by patient, admission or stay."""
-
-    def __init__(self, folder: Path) -> None:
-        self.patients = by(read(folder, "PATIENTS", "SUBJECT_ID DOB DOD"), ["SUBJECT_ID"], ["DOB", "DOD"])
-        names = ["ADMITTIME", "HADM_ID", "DISCHTIME", "DEATHTIME", "ADMISSION_TYPE"]
-        self.admissions = by(read(folder, "ADMISSIONS", " ".join(["SUBJECT_ID", *names])), ["SUBJECT_ID"], names)
-        stays = read(folder, "ICUSTAYS", "HADM_ID ICUSTAY_ID INTIME")
-        self.stays = by(stays, ["HADM_ID"], ["INTIME", "ICUSTAY_ID"])
-        services = read(folder, "SERVICES", "HADM_ID TRANSFERTIME CURR_SERVICE")
-        self.services = by(services, ["HADM_ID"], ["TRANSFERTIME", "CURR_SERVICE"])
-        self.codes = by(read(folder, "DIAGNOSES_ICD", "HADM_ID ICD9_CODE"), ["HADM_ID"], ["ICD9_CODE"])
-        charted = read(folder, "CHARTEVENTS", "ICUSTAY_ID ITEMID CHARTTIME VALUE VALUENUM ERROR", CHARTED)
-        self.chart = by(charted, ["ICUSTAY_ID"], ["CHARTTIME", "ITEMID", "VALUE", "VALUENUM", "ERROR"])
-        tested = read(folder, "LABEVENTS", "SUBJECT_ID HADM_ID ITEMID CHARTTIME VALUE VALUENUM", TESTED)
-        self.labs = by(tested, ["SUBJECT_ID", "HADM_ID"], ["CHARTTIME", "ITEMID", "VALUE", "VALUENUM"])
-        passed = read(folder, "OUTPUTEVENTS", "SUBJECT_ID HADM_ID ICUSTAY_ID ITEMID CHARTTIME VALUE", URINE)
-        self.urine = by(passed, ["SUBJECT_ID", "HADM_ID", "ICUSTAY_ID"], ["CHARTTIME", "ITEMID", "VALUE"])
-        done = read(folder, "PROCEDUREEVENTS_MV", "ICUSTAY_ID ITEMID STARTTIME", EXTUBATION)
-        self.extubations = by(done, ["ICUSTAY_ID"], ["STARTTIME"])
 
 
 def good(rows: list[tuple]) -> list[tuple]:
@@ -168,7 +120,8 @@ def arterial_gases(labs: list[tuple], chart: list[tuple], lo: int, hi: float) ->
         z = -0.02544 + 0.04598 * gas[50821]
         for x, coefficient, mean, shift in terms:
             z += coefficient * x if x is not None else coefficient * mean + shift
-        if gas.get(50800) == "ART" or 1 / (1 + math.exp(-z)) > 0.75:
+        p = 1 / (1 + math.exp(-z)) if z > -700 else 0.0  # absurd values would overflow
+        if gas.get(50800) == "ART" or p > 0.75:
             found[t] = (gas[50821], gas.get(50816, charted))
     return found
 
@@ -211,7 +164,7 @@ def worst_ratio(labs: list[tuple], chart: list[tuple], extubations: list[tuple],
         spans = [*spans, (min(masks) - HOUR, max(masks) + 4 * HOUR)]
     ratios = []
     for t, (po2, fio2) in arterial_gases(labs, chart, intime - 6 * HOUR, intime + DAY).items():
-        if fio2 is not None and any(lo <= t <= hi for lo, hi in spans):
+        if fio2 and any(lo <= t <= hi for lo, hi in spans):  # a charted 0 % gives no ratio
             ratios.append(100 * po2 / fio2)
     return min(ratios, default=None)
 
@@ -331,10 +284,14 @@ def fill(values: list[float], carry: bool) -> list[float]:
     return list(s.fillna(mean))
 
 
-def hourly(found: dict[str, dict[int, float]], names: list[str], first24: bool) -> dict[str, list[float]]:
-    """Binning and imputation of Section 6, 24 values per series."""
-    times = [t for name, values in found.items() if not name.startswith("gcs_") for t in values]
-    t0, bins = min(times), math.ceil((max(times) - min(times)) / HOUR)
+def moments(found: dict[str, dict[int, float]]) -> list[int]:
+    """When one of the 13 series of Section 3, step 5, has a value: the GCS counts as the total, not by its parts."""
+    return [t for name, values in found.items() if not name.startswith("gcs_") for t in values]
+
+
+def hourly(found: dict[str, dict[int, float]], names: list[str], t0: int, first24: bool) -> dict[str, list[float]]:
+    """Binning and imputation of Section 6."""
+    bins = math.ceil((max(moments(found)) - t0) / HOUR)
     bins = min(bins, 24) if first24 else bins
     result = {}
     for name in names:
@@ -348,18 +305,47 @@ def hourly(found: dict[str, dict[int, float]], names: list[str], first24: bool) 
     return result
 
 
-def build(folder: Path, seq_features: str = "raw15", impute_window: str = "full", min_age: float = 15) -> Reference:
+def outcome(admissions: list[tuple], dod: int | None, death_time: str) -> int:
+    """Section 4: when the patient died, or else left the hospital for the last time."""
+    if dod is None:
+        return max(left for _, _, left, _, _ in admissions)
+    deaths = [death for _, _, _, death, _ in admissions if death is not None]
+    return deaths[0] if deaths and death_time == "deathtime" else dod
+
+
+def series_rows(found: dict, subject: int, intime: int, choices: dict) -> list[dict]:
+    raw = choices["seq_features"] == "raw15"
+    names = SERIES.split() if raw else ["gcs", *SERIES.split()[3:]]
+    t0 = min(moments(found)) if choices["seq_start"] == "first_record" else intime
+    bins = hourly(found, names, t0, choices["impute_window"] == "first24")
+    if not raw:
+        po2, fio2 = np.array(bins.pop("pao2")), np.array(bins.pop("fio2"))
+        ratio = np.divide(po2, fio2, out=np.full(po2.size, math.nan), where=fio2 != 0)
+        bins["pao2fio2"] = fill(list(ratio), carry=True)
+    rows = []
+    for hour in range(24):
+        at = {name: values[min(hour, len(values) - 1)] for name, values in bins.items()}
+        rows.append({"subject_id": subject, "hour": hour, **at})
+    return rows
+
+
+DEFAULTS = {"seq_features": "raw15", "impute_window": "full", "seq_start": "first_record", "origin": "intime"}
+DEFAULTS |= {"death_time": "deathtime", "age_over_89": "keep", "min_age": 15.0}
+
+
+def build(folder: Path, **options: str | float) -> Reference:
     """Cohort (Section 3), labels (4), columns (5) and series (6)."""
+    choices = DEFAULTS | options
     tables = Tables(folder)
     counts, static, series = [len(tables.patients), 0, 0, 0, 0], [], []
     for (subject,), [(dob, dod)] in sorted(tables.patients.items()):
         admissions = sorted(tables.admissions[(subject,)], key=lambda a: a[0])
         admitted, hadm, _, _, kind = admissions[0]
-        if (admitted - dob) / DAY < min_age * 365.25:
+        if (admitted - dob) / DAY < choices["min_age"] * 365.25:
             continue
         counts[1] += 1
         found = timestamps(tables, subject, hadm) if tables.stays[(hadm,)] else {}
-        times = [t for name, values in found.items() if not name.startswith("gcs_") for t in values]
+        times = moments(found)
         if not times:
             continue
         counts[2] += 1
@@ -367,23 +353,17 @@ def build(folder: Path, seq_features: str = "raw15", impute_window: str = "full"
             continue
         counts[3] += 1
         intime, stay = min(tables.stays[(hadm,)])
-        deaths = [death for _, _, _, death, _ in admissions if death is not None]
-        end = max(left for _, _, left, _, _ in admissions) if dod is None else (deaths[0] if deaths else dod)
+        end = outcome(admissions, dod, choices["death_time"])
         if dod is not None and end - intime <= DAY:
             continue
         counts[4] += 1
-        row = {"subject_id": subject, "hadm_id": hadm, "icustay_id": stay, "time": (end - intime) / YEAR}
-        row["event"] = int(dod is not None)
-        static.append(row | columns(tables, subject, hadm, kind, dob, intime, stay))
-        names = SERIES.split() if seq_features == "raw15" else ["gcs", *SERIES.split()[3:]]
-        bins = hourly(found, names, impute_window == "first24")
-        if seq_features == "processed12":
-            po2, fio2 = np.array(bins.pop("pao2")), np.array(bins.pop("fio2"))
-            ratio = np.divide(po2, fio2, out=np.full(po2.size, math.nan), where=fio2 != 0)
-            bins["pao2fio2"] = fill(list(ratio), carry=True)
-        for hour in range(24):
-            at = {name: values[min(hour, len(values) - 1)] for name, values in bins.items()}
-            series.append({"subject_id": subject, "hour": hour, **at})
+        zero = intime if choices["origin"] == "intime" else admitted
+        row = {"subject_id": subject, "hadm_id": hadm, "icustay_id": stay, "time": (end - zero) / YEAR}
+        row |= {"event": int(dod is not None), **columns(tables, subject, hadm, kind, dob, intime, stay)}
+        if choices["age_over_89"] == "91.4" and row["age"] > 89:
+            row["age"] = 91.4
+        static.append(row)
+        series += series_rows(found, subject, intime, choices)
     keys = ["subject_id", "hadm_id", "icustay_id", "time", "event"]
     order = pd.DataFrame(static)[[*keys, *COLUMNS.split()]]
     return Reference(counts, order.astype(dict.fromkeys(COLUMNS.split(), float)), pd.DataFrame(series))
