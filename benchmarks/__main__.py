@@ -17,6 +17,7 @@ VERBS = {
     "run": ("benchmarks.study.run", "run a tier from start to report; resumes what was stopped"),
     "plan": ("benchmarks.study.cost", "jobs, hours, memory and disk a run will need"),
     "status": ("benchmarks.study.status", "how far a running or stopped run is"),
+    "anytime": ("benchmarks.study.anytime", "tables of an unfinished run from the trials it has"),
     "verify": ("benchmarks.study.verify", "check against the published numbers (verify cox)"),
     "mimic": (
         "benchmarks.data.mimic3.cli",

@@ -149,7 +149,7 @@ def test_a_broken_trial_is_a_row(tmp_path: Path, dataset: data.Dataset, splits: 
     assert [r["status"] for r in rows] == ["failed", "failed"]
     assert rows[0]["message"] == "RuntimeError: no such luck"
     assert evaluate.choose(rows) == {}
-    out = evaluate.evaluate_model(dataset, splits, "deepsurv", rows, tmp_path, "published")
+    out = evaluate.evaluate_model(dataset, splits, "deepsurv", rows, tmp_path)
     assert out["scores"] == []
     assert out["chosen"][0] == {
         "dataset": "simulated",
@@ -187,7 +187,7 @@ def test_rows_survive_parquet(tmp_path: Path, dataset: data.Dataset, splits: Pat
 
 def test_chosen_models_are_scored_on_test(tmp_path: Path, dataset: data.Dataset, splits: Path) -> None:
     rows = tuner(tmp_path / "a", dataset, splits, model="soden").run("0000", PAIRS[:4])
-    out = evaluate.evaluate_model(dataset, splits, "soden", rows, tmp_path / "a" / "states", "published")
+    out = evaluate.evaluate_model(dataset, splits, "soden", rows, tmp_path / "a" / "states")
     found = {(s["split"], s["metric"], s["g_tau"]) for s in out["scores"] if s["convention"] == "published"}
     assert {(s, m, g) for s in (1, 2) for m in ("ctd", "ibs", "ibll") for g in ("1e-8", "0.2", "0.4")} <= found
     assert (1, "nll", "") in found
@@ -196,7 +196,7 @@ def test_chosen_models_are_scored_on_test(tmp_path: Path, dataset: data.Dataset,
     assert groups["high"][0] == 1.0
     (tmp_path / "a" / "states").rename(tmp_path / "gone")
     with pytest.raises(FileNotFoundError, match="run the tuning job of this chunk again"):
-        evaluate.evaluate_model(dataset, splits, "soden", rows, tmp_path / "a" / "states", "published")
+        evaluate.evaluate_model(dataset, splits, "soden", rows, tmp_path / "a" / "states")
 
 
 def test_risk_groups_of_an_oracle_are_apart(dataset: data.Dataset) -> None:

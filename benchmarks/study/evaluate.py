@@ -85,9 +85,7 @@ def risk_groups(model: SurvivalModel, test: SurvivalData) -> Row:
     }
 
 
-def evaluate_model(
-    dataset: data.Dataset, splits: Path, model: str, rows: list[Row], states: Path, convention: str
-) -> dict[str, Any]:
+def evaluate_model(dataset: data.Dataset, splits: Path, model: str, rows: list[Row], states: Path) -> dict[str, Any]:
     """Everything one model gives on one data set: the chosen trials, tidy scores, curves, risk groups."""
     chosen = choose(rows)
     out: dict[str, Any] = {"chosen": [], "scores": [], "curves": [], "risk_groups": []}
@@ -140,7 +138,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--splits", type=Path, required=True, help="folder with <split>.npz")
     parser.add_argument("--model", required=True)
     parser.add_argument("--trials", type=Path, nargs="+", required=True, help="parquet files of trial rows")
-    parser.add_argument("--convention", choices=CONVENTIONS, default="published")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--out", type=Path, required=True, help="scores parquet; curves are written beside it")
     parser.add_argument("--chosen", type=Path, required=True, help="JSON of the chosen trials")
@@ -152,7 +149,7 @@ def run(args: argparse.Namespace) -> int:
     dataset = data.Dataset.load(args.data)
     rows = read_trials(args.trials)
     states = args.trials[0].parent / "states"
-    out = evaluate_model(dataset, args.splits, args.model, rows, states, args.convention)
+    out = evaluate_model(dataset, args.splits, args.model, rows, states)
     write(out, args.out, args.chosen)
     scored = {r["split"] for r in out["scores"]}
     print(f"{args.model} on {dataset.name}: scored {len(scored)} of {len(out['chosen'])} splits")

@@ -68,7 +68,8 @@ def simulate_once(
             preprocessor.transform(train), preprocessor.transform(valid), seed_for(seed, "simulation", name, repetition)
         )
         if not report.best_epoch:
-            raise RuntimeError(f"{name} could not be trained on repetition {repetition}: {report.message}")
+            why = report.message or f"no epoch ended with max_epochs = {options.max_epochs}"
+            raise RuntimeError(f"{name} could not be trained on repetition {repetition} of the simulation: {why}")
         arrays[f"survival_{name}"] = model.predict_survival(two, TIMES)
         arrays[f"hazard_{name}"] = model.predict_hazard(two, TIMES)
         fitted = {k: getattr(report, k) for k in ("status", "epochs", "best_epoch", "stopped_by", "valid_loss")}
