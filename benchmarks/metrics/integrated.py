@@ -35,22 +35,27 @@ def score_over_time(prediction: Prediction, times: FloatArray, kernel: Callable[
     published: subjects with G(y) <= 1e-8 are left out. text: a term whose G is 0 is left out, N is everybody.
     """
     outcome = prediction.outcome
-    smallest = SMALLEST_G if outcome.convention == "published" else 0.0
+    published = outcome.convention == "published"
+    smallest = SMALLEST_G if published else 0.0
     G_t, G_y = outcome.G(times), outcome.G_y
-    alive = (G_y > SMALLEST_G if outcome.convention == "published" else np.ones(len(G_y), dtype=bool)).astype(float)
-    event_weight = np.where(outcome.event & (G_y > smallest), 1 / np.where(G_y > smallest, G_y, 1), 0.0)
-    grid_weight = np.where(G_t > smallest, 1 / np.where(G_t > smallest, G_t, 1), 0.0)
+    counted = (G_y > smallest) | (not published)
+    event_weight, grid_weight = outcome.event * _inverse(G_y, smallest), _inverse(G_t, smallest)
     first = np.searchsorted(times, outcome.time, side="left")
     total = np.zeros(len(times))
     columns = prediction.columns(times)
     for rows, survival in prediction.blocks():
-        kernel(survival, columns, first[rows], event_weight[rows], alive[rows], grid_weight, total)
-    if not alive.any():
+        kernel(survival, columns, first[rows], event_weight[rows], counted[rows], grid_weight, total)
+    if not counted.any():
         return np.full(len(times), np.nan)
-    total /= alive.sum()
-    if outcome.convention == "published":
+    if published:
         total[G_t <= smallest] = np.nan
+    total /= counted.sum()
     return total
+
+
+def _inverse(values: FloatArray, smallest: float) -> FloatArray:
+    """1 / G, and 0 where G is too small to divide by."""
+    return np.divide(1.0, values, out=np.zeros_like(values), where=values > smallest)
 
 
 def integrate(prediction: Prediction, level: str, kernel: Callable[..., Any]) -> float:

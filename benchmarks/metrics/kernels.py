@@ -36,29 +36,30 @@ def count_block(survival, columns, before, upto, event, own, more, equal, censor
 
 
 @njit(cache=True)
-def brier_block(survival, columns, first, event_weight, alive_weight, grid_weight, total):
+def brier_block(survival, columns, first, event_weight, counted, grid_weight, total):
     """Add sum_i of BS's terms at each grid time to `total`; from column first[i] on, t >= y_i."""
     S = np.empty(len(columns))
     for i in range(survival.shape[0]):
         last = len(columns) if event_weight[i] > 0.0 else first[i]
         for k in range(last):
             S[k] = survival[i, columns[k]]
-        for k in range(first[i]):
-            total[k] += alive_weight[i] * grid_weight[k] * (1.0 - S[k]) ** 2
+        if counted[i]:
+            for k in range(first[i]):
+                total[k] += grid_weight[k] * (1.0 - S[k]) ** 2
         for k in range(first[i], last):
             total[k] += event_weight[i] * S[k] ** 2
 
 
 @njit(cache=True)
-def bll_block(survival, columns, first, event_weight, alive_weight, grid_weight, total):
+def bll_block(survival, columns, first, event_weight, counted, grid_weight, total):
     """Add sum_i of BLL's terms at each grid time to `total`; from column first[i] on, t >= y_i."""
     S = np.empty(len(columns))
     for i in range(survival.shape[0]):
         last = len(columns) if event_weight[i] > 0.0 else first[i]
         for k in range(last):
             S[k] = survival[i, columns[k]]
-        if alive_weight[i] > 0.0:
+        if counted[i]:
             for k in range(first[i]):
-                total[k] += alive_weight[i] * grid_weight[k] * np.log(S[k] + LOG_GUARD)
+                total[k] += grid_weight[k] * np.log(S[k] + LOG_GUARD)
         for k in range(first[i], last):
             total[k] += event_weight[i] * np.log(1.0 - S[k] + LOG_GUARD)
