@@ -124,12 +124,7 @@ def _type(table: str, column: str) -> pa.DataType:
 
 def _header(path: Path) -> tuple[str, ...]:
     """The column names; also the first sign of a file that is not a table, empty, or not UTF-8."""
-    if path.suffix == ".parquet":
-        names = tuple(pq.read_schema(path).names)
-        first = "x" * (pq.read_metadata(path).num_rows > 0)
-    else:
-        line, first = _first_lines(path)
-        names = tuple(next(csv.reader([line]), ()))
+    names, first = _parquet_names(path) if path.suffix == ".parquet" else _first_lines(path)
     if not names:
         raise MimicError(f"{path.name} is empty; download it again from {_SOURCE}")
     if not first:
@@ -137,11 +132,18 @@ def _header(path: Path) -> tuple[str, ...]:
     return tuple(name.strip().upper() for name in names)
 
 
-def _first_lines(path: Path) -> tuple[str, str]:
+def _parquet_names(path: Path) -> tuple[list[str], bool]:
+    try:
+        return pq.read_schema(path).names, pq.read_metadata(path).num_rows > 0
+    except pa.ArrowInvalid:
+        raise MimicError(f"{path.name} is not a readable Parquet file; make it again") from None
+
+
+def _first_lines(path: Path) -> tuple[list[str], bool]:
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             lines = file.readline(_LONGEST_HEADER), file.readline(_LONGEST_HEADER)
-        return lines[0].decode("utf-8-sig").strip(), lines[1].decode("utf-8", "ignore").strip()
+        return next(csv.reader([lines[0].decode("utf-8-sig").strip()]), []), bool(lines[1].strip())
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise MimicError(f"{path.name} is truncated or damaged gzip; download it again from {_SOURCE}") from None
     except UnicodeDecodeError:
