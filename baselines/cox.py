@@ -29,7 +29,7 @@ class Cox(SurvivalModel):
     cumulative: FloatArray  # H_0 at those times
 
     def fit(self, train: SurvivalData, valid: SurvivalData, seed: int = 0) -> FitReport:
-        """Newton's method on the partial likelihood (scikit-survival, Breslow's ties); there is nothing random in it."""
+        """Newton's method on the partial likelihood (scikit-survival, Breslow's ties); nothing in it is random."""
         from sksurv.linear_model import CoxPHSurvivalAnalysis
         from sksurv.util import Surv
 
@@ -46,8 +46,9 @@ class Cox(SurvivalModel):
         """exp(-H_0(t) exp(x theta))."""
         at = np.searchsorted(self.times, times, side="right")
         baseline = np.concatenate([[0.0], self.cumulative])[at]
-        risk = np.exp(data.x.astype(np.float64) @ self.theta)
-        survival: FloatArray = np.exp(-risk[:, None] * baseline[None, :])
+        log_risk = data.x.astype(np.float64) @ self.theta
+        with np.errstate(divide="ignore", over="ignore"):  # in logs, since 0 times an overflown risk is not a number
+            survival: FloatArray = np.exp(-np.exp(log_risk[:, None] + np.log(baseline)))
         return survival
 
     def state(self) -> dict[str, Any]:
