@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
+from baselines.deepsurv import need_events
 from baselines.network import Network
 from soden.nets import Encoder
 from soden.space import REGULARISED_NETWORK
@@ -47,6 +48,7 @@ class CoxTime(NeuralModel):
 
     def targets(self, data: SurvivalData) -> tuple[Tensor, ...]:
         """Standardised times, events, and the first row of each subject's risk set (`data` in the order of time)."""
+        need_events(data)
         first = np.searchsorted(data.time, data.time, side="left")
         return self._scaled(data.time), torch.as_tensor(data.event), torch.as_tensor(first)
 

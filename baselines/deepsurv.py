@@ -38,6 +38,7 @@ class DeepSurv(NeuralModel):
 
     def targets(self, data: SurvivalData) -> tuple[Tensor, ...]:
         """Times and events."""
+        need_events(data)
         return torch.as_tensor(data.time), torch.as_tensor(data.event, dtype=torch.float32)
 
     def loss(self, batch: Batch) -> Tensor:
@@ -64,6 +65,15 @@ class DeepSurv(NeuralModel):
         with torch.no_grad():
             g: FloatArray = self.net(*self.features(data))[:, 0].double().cpu().numpy()
         return g
+
+
+def need_events(data: SurvivalData) -> None:
+    """Refuse a part that the partial likelihood cannot score."""
+    if not data.event.any():
+        raise ValueError(
+            f"a part of {len(data)} subjects without events has no partial likelihood to train or stop on; "
+            "draw another split, or use a model with a full likelihood"
+        )
 
 
 def partial_likelihood_loss(g: Tensor, time: Tensor, event: Tensor) -> Tensor:

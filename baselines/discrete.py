@@ -18,6 +18,10 @@ from soden.types import BoolArray, Features, FloatArray, IntArray, SurvivalData
 
 def make_cuts(time: FloatArray, intervals: int) -> FloatArray:
     """`intervals` equidistant times from 0 to the largest training time: pycox's default scheme."""
+    if intervals < 2:
+        raise ValueError(
+            f"intervals must be at least 2; got {intervals}: time 0 is the first cut, the last time another"
+        )
     return np.linspace(0.0, time.max(), intervals)
 
 
