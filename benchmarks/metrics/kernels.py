@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 
 LOG_GUARD = 1e-10  # inside the logs of BLL, as in the authors' code
+PRODUCT = 25  # factors per log: LOG_GUARD**25 = 1e-250 is still far from underflow
 
 
 @njit(cache=True)
@@ -52,14 +53,21 @@ def brier_block(survival, columns, first, event_weight, counted, grid_weight, to
 
 @njit(cache=True)
 def bll_block(survival, columns, first, event_weight, counted, grid_weight, total):
-    """Add sum_i of BLL's terms at each grid time to `total`; from column first[i] on, t >= y_i."""
-    S = np.empty(len(columns))
+    """Add sum_i of BLL's terms at each grid time to `total`; from column first[i] on, t >= y_i.
+
+    Those still alive at t share the weight 1/G(t): the log of a product of a few costs as much as the log of one.
+    """
+    S, product = np.empty(len(columns)), np.ones(len(columns))
     for i in range(survival.shape[0]):
         last = len(columns) if event_weight[i] > 0.0 else first[i]
         for k in range(last):
             S[k] = survival[i, columns[k]]
         if counted[i]:
             for k in range(first[i]):
-                total[k] += grid_weight[k] * np.log(S[k] + LOG_GUARD)
+                product[k] *= S[k] + LOG_GUARD
         for k in range(first[i], last):
             total[k] += event_weight[i] * np.log(1.0 - S[k] + LOG_GUARD)
+        if i % PRODUCT == PRODUCT - 1 or i == survival.shape[0] - 1:
+            for k in range(len(columns)):
+                total[k] += grid_weight[k] * np.log(product[k])
+                product[k] = 1.0
