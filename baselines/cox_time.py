@@ -68,11 +68,13 @@ class CoxTime(NeuralModel):
     def loss(self, batch: Batch) -> Tensor:
         """The same over all events of `batch`, with controls that never change: what early stopping compares."""
         t, _, first = batch.target
-        case = self.examples(batch).repeat(VALID_CONTROLS)
-        draws = torch.rand(len(case), generator=torch.Generator().manual_seed(0)).to(case.device)
-        control = _draw(first[case], len(batch), draws)
+        case = self.examples(batch)
+        uniform = torch.rand(VALID_CONTROLS, len(case), generator=torch.Generator().manual_seed(0))
+        control = _draw(first[case], len(batch), uniform.to(case.device)).flatten()
         encoded = self.net.encoder(batch.x, batch.seq)
-        return softplus(self.net.at(encoded[control], t[case]) - self.net.at(encoded[case], t[case])).mean()
+        g_case = self.net.at(encoded[case], t[case])
+        g_control = self.net.at(encoded[control], t[case].repeat(VALID_CONTROLS)).view(VALID_CONTROLS, -1)
+        return softplus(g_control - g_case).mean()
 
     def state(self) -> dict[str, Any]:
         """As every neural model's, Breslow's estimate included."""
