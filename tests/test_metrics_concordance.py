@@ -98,6 +98,14 @@ def test_without_censoring_every_c_of_a_one_dimensional_risk_is_harrells():
         assert C[name].compute(prediction, level) == pytest.approx(harrell, abs=1e-12)
 
 
+@pytest.mark.parametrize("level", list(LEVELS))
+@pytest.mark.parametrize("convention", ["published", "text"])
+def test_for_proportional_hazards_without_ties_uno_and_ctd_are_one_index(convention, level):
+    time, event, rate, _ = cohort(200, seed=9, censoring_scale=1.0)
+    prediction = predicted(time, event, rate, np.ones(200), convention)
+    assert C["uno"].compute(prediction, level) == pytest.approx(C["ctd"].compute(prediction, level), abs=1e-12)
+
+
 def test_ctd_by_hand():
     # G = 1 until the censoring at 2, then 3/4 * ... : events at 1 (weight 1) and 3 (weight 1 / (2/3)^2 = 9/4).
     time, event = np.array([1.0, 2.0, 3.0, 4.0]), np.array([True, False, True, True])
