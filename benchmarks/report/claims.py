@@ -99,7 +99,7 @@ def judged(claim: Claim, ours: Evidence, paper: Evidence) -> Row:
         "verdict": verdict,
         "passed": len(checks) - len(failed),
         "checks": len(checks),
-        "tested_on": ", ".join(DATASETS.get(name, name) for name in tested),
+        "tested_on": ", ".join(_tested(name, ours) for name in tested),
         "not_tested_on": _gaps(claim, tested, ours),
         "evidence": _shown(checks, failed),
         "fails_at": "; ".join(f"{check.where}: {check.evidence}" for check in failed),
@@ -107,9 +107,16 @@ def judged(claim: Claim, ours: Evidence, paper: Evidence) -> Row:
     }
 
 
+def _tested(name: str, ours: Evidence) -> str:
+    if name != "simulated" or ours.run is None:
+        return DATASETS.get(name, name)
+    metas = [run["meta"] for run in ours.run.simulations]
+    return f"{len(metas)} repetitions of {metas[0]['n']:,} subjects, at most {metas[0]['max_epochs']} epochs"
+
+
 def _gaps(claim: Claim, tested: list[str], ours: Evidence) -> str:
     reasons = {name: f"{ours.marks[name]} data" if name in ours.marks else "not run" for name in claim.about}
-    return ", ".join(f"{DATASETS.get(n, n)} ({why})" for n, why in reasons.items() if n not in tested)
+    return ", ".join(f"{DATASETS[n]} ({why})" for n, why in reasons.items() if n not in tested)
 
 
 def _shown(checks: list[Check], failed: list[Check]) -> str:

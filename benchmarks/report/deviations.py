@@ -21,12 +21,12 @@ class Deviation:
     found: str
     here: str
     switch: str
-    effect: str
+    effect: str  # of one or more lines
 
 
 def deviations(run: Results) -> list[Deviation]:
     """The list, with effects measured on this run where they cost nothing."""
-    return [*_metrics(run), *_data(run), *_training(run), *_mimic()]
+    return [*_metrics(run), *_data(run), *_training(run), *_mimic(run)]
 
 
 def _metrics(run: Results) -> list[Deviation]:
@@ -35,7 +35,7 @@ def _metrics(run: Results) -> list[Deviation]:
             "Grid of IBS and IBLL",
             "100 grid points from 0",
             "1000 points from the smallest time; with 100 the published Cox cells are missed by up to 0.006",
-            "1000",
+            _convention(run),
             CONVENTION,
             _conventions(run, "ibs", "ibll"),
         ),
@@ -44,7 +44,7 @@ def _metrics(run: Results) -> list[Deviation]:
             "P(C > tau) by a Kaplan-Meier estimate, comparable pairs y_i < y_j",
             "Kaplan-Meier of the test part, read by linear interpolation; a censored subject at the same time is "
             "comparable, too",
-            "as the numbers",
+            _convention(run),
             CONVENTION,
             _conventions(run, "ctd"),
         ),
@@ -60,7 +60,7 @@ def _metrics(run: Results) -> list[Deviation]:
             "NLL",
             "mean over subjects",
             "unweighted mean over time-sorted chunks of 1024; it also stops and selects the models",
-            "as the numbers",
+            f"{_convention(run)}; training: {run.config['training']['nll']}",
             f"{CONVENTION}; training.nll: published | text",
             _conventions(run, "nll"),
         ),
@@ -97,7 +97,7 @@ def _data(run: Results) -> list[Deviation]:
             "Split ratio",
             "3:1:1",
             "the released splits are random assignments near 3:1:1",
-            f"split_source: {run.config.get('split_source', 'auto')}",
+            run.config["split_source"],
             "split_source: drawn | released | auto",
             "not measured here: needs a second run",
         ),
@@ -114,13 +114,13 @@ def _data(run: Results) -> list[Deviation]:
 
 
 def _training(run: Results) -> list[Deviation]:
-    training = run.config.get("training", {})
+    training = run.config["training"]
     return [
         Deviation(
             "Momentum",
             "tuned in [0.85, 0.99]",
             "drawn but never passed to the optimiser",
-            f"use_momentum: {str(training.get('use_momentum', False)).lower()}",
+            "used" if training["use_momentum"] else "drawn, not used",
             "training.use_momentum",
             "not measured here: needs a second search",
         ),
@@ -128,7 +128,7 @@ def _training(run: Results) -> list[Deviation]:
             "Gradient clipping",
             "not mentioned",
             "gradient norm clipped at 100",
-            f"clip: {training.get('clip', 100.0):g}",
+            f"clipped at {training['clip']:g}",
             "training.clip",
             "not measured here: needs a second search",
         ),
@@ -136,7 +136,7 @@ def _training(run: Results) -> list[Deviation]:
             "Widths",
             "2^u rounded",
             "2^u truncated",
-            f"width_rounding: {run.config.get('width_rounding', 'truncate')}",
+            run.config["width_rounding"],
             "width_rounding: truncate | nearest",
             "not measured here: at most one neuron less per layer",
         ),
@@ -151,7 +151,7 @@ def _training(run: Results) -> list[Deviation]:
     ]
 
 
-def _mimic() -> list[Deviation]:
+def _mimic(run: Results) -> list[Deviation]:
     rows = (
         ("MIMIC: number of series", "15", "the notebook the authors' source names gives 12", "15", "seq_features"),
         ("MIMIC: admission type", "26 features", "one column or two dummies", "one column", "admission_type"),
@@ -164,19 +164,25 @@ def _mimic() -> list[Deviation]:
         ("MIMIC-SEQ: first hour", "first 24 hours", "hour 0 is the first record", "the same", "seq_start"),
     )
     needs = "needs the credentialed tables: run twice and compare flow.csv"
-    return [Deviation(*row[:4], f"data.mimic.options.{row[4]}", needs) for row in rows]
+    chosen = run.config["data"]["mimic"]["options"]
+    return [
+        Deviation(topic, paper, found, str(chosen.get(key, here)), f"data.mimic.options.{key}", needs)
+        for topic, paper, found, here, key in rows
+    ]
+
+
+def _convention(run: Results) -> str:
+    return f"as {run.config['evaluation']['convention']}"
 
 
 def _conventions(run: Results, *metrics: str) -> str:
     """How far the paper's text and its numbers are apart on the same predictions; all its differences together."""
     parts = [
-        f"{NAMES[metric]} on {DATASETS.get(name, name)}: mean {mean:.4f}, largest {most:.4f}"
+        f"{DATASETS.get(name, name)} {NAMES[metric]} {mean:.4f} (largest {most:.4f})"
         for metric in metrics
         for name, mean, most in effect(run.conventions, metric)
     ]
-    return (
-        "published against text on the same predictions: " + "; ".join(parts) if parts else "not measured in this run"
-    )
+    return "\n".join(["published − text, mean and largest:", *parts]) if parts else "not measured in this run"
 
 
 def _tests(run: Results) -> str:

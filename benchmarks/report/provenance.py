@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,8 @@ import pandas as pd
 from benchmarks.report.labels import DATASETS, in_order, model_order
 from benchmarks.report.results import Results, Row
 from benchmarks.study.tidy import canonical_g_tau
+
+NUMBER = re.compile(r"[-+]?(\d[\d.,]*(e[-+]?\d+)?%?|\bnan\b|\binf\b)")
 
 
 @dataclass(frozen=True)
@@ -72,8 +75,8 @@ def failures(run: Results) -> pd.DataFrame:
     total = trials.groupby(["dataset", "model"]).size()
     bad = trials[trials["status"] != "ok"]
     rows = []
-    # The first clause says what happened; numbers in the rest would make a group of each trial.
-    kinds = bad["message"].fillna("").map(lambda text: text.split(":")[0].split(";")[0].strip() or "no message")
+    # Without its numbers a message says what happened; with them each trial would be a group of its own.
+    kinds = bad["message"].fillna("").map(lambda text: NUMBER.sub("…", text) or "no message")
     for (dataset, model, status, kind), part in bad.groupby(["dataset", "model", "status", kinds]):
         first = part.iloc[0]
         rows.append(
@@ -85,7 +88,7 @@ def failures(run: Results) -> pd.DataFrame:
                 "trials": len(part),
                 "of": int(total[dataset, model]),
                 "splits": part["split"].nunique(),
-                "example": f"split {first['split']}, trial {first['trial']}: {first['message']}",
+                "example": f"split {first['split']}, trial {first['trial']}: {first['message'] or 'no message'}",
             }
         )
     columns = ["dataset", "model", "status", "kind", "trials", "of", "splits", "example"]

@@ -75,7 +75,7 @@ def read_results(path: Path) -> Results:
             for file in sorted((path / "scores").glob("*/*.json"))
             for group in json.loads(file.read_text())["risk_groups"]
         ),
-        simulations=tuple(_simulation(file) for file in sorted((path / "simulation").glob("*.npz"))),
+        simulations=tuple(_simulation(file) for file in sorted((path / "simulation").glob("*.npz"), key=_number)),
         environment=_json(path / "environment.json"),
     )
 
@@ -113,6 +113,11 @@ def _simulation(path: Path) -> Row:
     with np.load(path) as file:
         arrays: Row = {name: file[name] for name in file.files}
     return arrays | {"meta": json.loads(str(arrays["meta"]))}
+
+
+def _number(path: Path) -> tuple[int, str]:
+    """Repetition 2 before repetition 10."""
+    return len(path.stem), path.stem
 
 
 def _json(path: Path) -> Row:

@@ -1,0 +1,242 @@
+"""What the page says, as plain values: one function per section, each a reading of the run's folder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from benchmarks.report.agreement import VERDICTS, counts, table_name
+from benchmarks.report.claims import VERDICTS as CLAIM_VERDICTS
+from benchmarks.report.conventions import Comparison, summary
+from benchmarks.report.html_format import (
+    ARROWS,
+    METRICS,
+    dataset_label,
+    known,
+    mean_and_error,
+    model_label,
+    number,
+    plural,
+    slug,
+)
+from benchmarks.report.labels import DATASETS, TRUNCATION_ORDER, in_order, model_order
+from benchmarks.report.latex import NOT_SEARCHED, PAPER_SPLITS, PAPER_TRIALS
+from benchmarks.report.provenance import hyper_text, trial_rows
+from benchmarks.report.results import Results, Row
+
+PAPER_EPOCHS = 100
+FEW = 5  # splits; the fewest the paper uses
+
+
+def head(run: Results, rows: pd.DataFrame, claims: pd.DataFrame) -> Row:
+    """The first screen."""
+    found = rows["verdict"].value_counts()
+    tally: list[Row] = [{"verdict": v, "n": int(found.get(v, 0))} for v in VERDICTS]
+    said = claims["verdict"].value_counts()
+    compared = sum(t["n"] for t in tally[:3])
+    return {
+        "run": run.name,
+        "tier": run.config["tier"],
+        "cells": len(rows),
+        "compared": compared,
+        "tally": tally,
+        "claims": [{"verdict": v, "n": int(said.get(v, 0))} for v in CLAIM_VERDICTS],
+        "n_claims": len(claims),
+        "efforts": [effort(run, name) for name in dataset_names(run)],
+        "below": shortfalls(run),
+        "few_splits": few_splits(run),
+        "marks": {dataset_label(name): mark for name, mark in run.marks.items()},
+        "missing": [dataset_label(n) for n, note in run.notes.items() if not note.get("available", True)],
+        "convention": run.config["evaluation"]["convention"],
+    }
+
+
+def dataset_names(run: Results) -> list[str]:
+    """Data sets with cells, in the paper's order."""
+    return in_order(run.cells["dataset"], list(DATASETS))
+
+
+def effort(run: Results, dataset: str) -> Row:
+    """On how much the numbers of a data set rest."""
+    cells = run.cells[(run.cells["dataset"] == dataset) & run.cells["mean"].notna()]
+    searched = cells[~cells["model"].isin(NOT_SEARCHED)]["n_trials"].dropna()
+    splits = int(cells["n_splits"].max()) if len(cells) else 0
+    return {
+        "name": dataset,
+        "label": dataset_label(dataset),
+        "mark": run.marks.get(dataset, ""),
+        "splits": splits,
+        "trials": int(searched.min()) if len(searched) else 0,
+        "models": cells["model"].nunique(),
+        "paper_splits": PAPER_SPLITS.get(dataset, 0),
+    }
+
+
+def few_splits(run: Results) -> bool:
+    """Whether error bars rest on so few splits that they are wide by chance alone."""
+    return any(0 < e["splits"] < FEW for e in (effort(run, name) for name in dataset_names(run)) if e["paper_splits"])
+
+
+def shortfalls(run: Results) -> list[str]:
+    """In which ways the run does less than the paper's protocol."""
+    efforts = [e for e in (effort(run, name) for name in dataset_names(run)) if e["paper_splits"]]
+    said = []
+    if trials := sorted({e["trials"] for e in efforts if e["trials"] < PAPER_TRIALS}):
+        said.append(f"{' or '.join(map(str, trials))} trials per split instead of {PAPER_TRIALS}")
+    fewer = [e for e in efforts if e["splits"] < e["paper_splits"]]
+    said += [f"{plural(e['splits'], 'split')} of {e['label']} instead of {e['paper_splits']}" for e in fewer]
+    epochs = run.config["training"]["max_epochs"]
+    if epochs < PAPER_EPOCHS:
+        said.append(f"at most {plural(epochs, 'epoch')} per trial instead of {PAPER_EPOCHS}")
+    return said
+
+
+def agreement_tables(rows: pd.DataFrame, run: Results) -> list[Row]:
+    """The published cells by table, with the counts of each."""
+    totals = {row["table"]: row for row in counts(rows).to_dict("records")}
+    named = rows.assign(name=[table_name(t, d) for t, d in zip(rows["table"], rows["dataset"], strict=True)])
+    return [
+        {
+            "name": name,
+            "counts": totals[name],
+            "rows": [_agreement_row(row) for row in part.to_dict("records")],
+            "run": bool((part["verdict"] != "not run").any()),
+            "mark": run.marks.get(part["dataset"].iloc[0], "") if name != "Ablation" else "",
+        }
+        for name, part in named.groupby("name", sort=False)
+    ]
+
+
+def _agreement_row(row: Row) -> Row:
+    rests = "" if not row["n_splits"] else f"{row['n_splits']} × {row['n_trials']}"
+    return row | {
+        "id": slug("cell", row["table"], row["dataset"], row["model"], row["metric"], row["g_tau"]),
+        "rows_id": slug("rows", row["dataset"], row["model"]),
+        "paper": mean_and_error(row["paper_mean"], row["paper_standard_error"]),
+        "ours": mean_and_error(row["mean"], row["standard_error"]),
+        "difference_text": number(row["difference"], 3, sign=True),
+        "apart": number(row["standard_errors"], 1, sign=True),
+        "rests": rests,
+    }
+
+
+def count_rows(rows: pd.DataFrame) -> list[Row]:
+    """Cells per table and verdict."""
+    return [dict(row) for row in counts(rows).to_dict("records")]
+
+
+def result_tables(run: Results, rows: pd.DataFrame) -> list[Row]:
+    """The paper's result tables with our numbers, the paper's below; one per data set, and the ablation."""
+    keys = ["table", "dataset", "model", "metric", "g_tau"]
+    judged = {tuple(row[k] for k in keys): row for row in rows.to_dict("records")}
+    cells = {tuple(row[k] for k in keys): row for row in run.cells.to_dict("records")}
+    tables = []
+    for dataset in dataset_names(run):
+        for table, metrics in (("main", ("ctd", "ibll", "ibs")), ("ablation", ("nll", "ctd"))):
+            part = run.cells[(run.cells["table"] == table) & (run.cells["dataset"] == dataset)]
+            models = model_order(part["model"])
+            if table == "ablation" and len(models) < 2:
+                continue
+            columns = [(m, g) for m in metrics for g in (("",) if m == "nll" else TRUNCATION_ORDER)]
+            body = []
+            for model in models:
+                found = [(table, dataset, model, m, g) for m, g in columns]
+                body.append({"model": model, "cells": [_result(cells.get(k), judged.get(k), k) for k in found]})
+            heads = [{"metric": METRICS[m], "arrow": ARROWS[m], "g_tau": g} for m, g in columns]
+            tables.append({**effort(run, dataset), "table": table, "heads": heads, "body": body})
+    return tables
+
+
+def _result(cell: Row | None, row: Row | None, key: tuple[str, ...]) -> Row:
+    if cell is None or not known(cell["mean"]):
+        text = "N/A" if cell is None or cell["status"] == "not_applicable" else cell["status"]
+        return {
+            "text": text,
+            "mean": "",
+            "mark": "",
+            "verdict": row["verdict"] if row else "",
+            "paper": "",
+            "title": "",
+        }
+    trials = int(cell["n_trials"]) if known(cell["n_trials"]) else 0
+    title = f"{cell['n_splits']} of {cell['n_planned']} splits, {plural(trials, 'trial')} each"
+    if known(cell["p_value"]):
+        title += f"; against SODEN p = {cell['p_value']:.2g}, corrected {cell['p_corrected']:.2g}"
+    paper = mean_and_error(row["paper_mean"], row["paper_standard_error"]) if row else ""
+    return {
+        "text": mean_and_error(cell["mean"], cell["standard_error"]) + ("*" if cell["significant"] else ""),
+        "mean": cell["mean"],
+        "mark": cell["mark"],
+        "partial": cell["status"] == "partial",
+        "paper": paper,
+        "verdict": row["verdict"] if row else "",
+        "title": title,
+        "link": slug("rows", key[1], key[2]),
+    }
+
+
+def convention_tables(found: list[Comparison], run: Results) -> list[Row]:
+    """A table per data set and family: conventions down, models across."""
+    return [
+        {
+            "dataset": dataset_label(c.dataset),
+            "mark": run.marks.get(c.dataset, ""),
+            "family": c.family,
+            "models": [model_label(m) for m in c.models],
+            "summary": summary(c),
+            "rows": [
+                {
+                    "label": row.label,
+                    "cells": [{"mean": row.means[m], "rank": row.ranks[m]} for m in c.models],
+                    "tau": row.tau,
+                    "base": row is c.rows[0],
+                    "same_order": row.same_order,
+                    "same_best": row.same_best,
+                }
+                for row in c.rows
+            ],
+        }
+        for c in found
+    ]
+
+
+def chosen_tables(run: Results) -> list[Row]:
+    """Per data set and model: the chosen trial of each split and the scores it gave."""
+    scores = {(r.dataset, r.model, r.split, r.metric, r.g_tau): r.value for r in run.scores.itertuples(index=False)}
+    shown = (("ctd", "1e-8"), ("ctd", "0.2"), ("ctd", "0.4"), ("ibll", "1e-8"), ("ibs", "1e-8"), ("nll", ""))
+    tables = []
+    for dataset in dataset_names(run):
+        mine = [row for row in run.chosen if row["dataset"] == dataset]
+        for model in model_order({row["model"] for row in mine}):
+            trials = trial_rows(run, dataset, model)
+            rows = [_chosen_row(row, scores, shown, trials) for row in mine if row["model"] == model]
+            tables.append(
+                {
+                    "id": slug("rows", dataset, model),
+                    "dataset": dataset_label(dataset),
+                    "model": model_label(model),
+                    "mark": run.marks.get(dataset, ""),
+                    "heads": [f"{METRICS[m]} {g}".strip() for m, g in shown],
+                    "command": f"python -m benchmarks explain {dataset} ctd 0.4 {model} --run {run.name}",
+                    "rows": rows,
+                }
+            )
+    return tables
+
+
+def _chosen_row(row: Row, scores: dict[Any, float], shown: Any, trials: dict[Any, Row]) -> Row:
+    trial = int(row["trial"]) if known(row.get("trial")) else None
+    key = (row["dataset"], row["model"], row["split"])
+    behind = trials.get((row["split"], trial), {})
+    return {
+        "split": row["split"],
+        "trial": "none" if trial is None else str(trial),
+        "n_trials": row["n_trials"],
+        "score": number(row.get("score"), 4),
+        "values": [number(scores.get((*key, *metric)), 4) for metric in shown],
+        "seed": row.get("seed") if trial is not None else "",
+        "hyper": hyper_text(row.get("hyper")),
+        "identity": row.get("identity", ""),
+        "code": behind.get("code", ""),
+    }
