@@ -58,7 +58,7 @@ def ranking_loss(F: Tensor, label: Tensor, event: Tensor, sigma: float) -> Tenso
     exp(F_l(x_j) / sigma) summed over those j still alive after l serves every i that dies at l: O(n L), not O(n^2).
     """
     cuts = torch.arange(F.shape[1], device=F.device)
-    alive_after = 2 * label + (event == 0) > 2 * cuts[:, None]  # [l, j]: l_j > l, or l_j = l and censored
-    of_others = (torch.exp(F / sigma) * alive_after.t()).sum(0)[label]
+    leaves = (2 * label + (event == 0))[:, None]  # a censored subject leaves after those who die at the same cut
+    of_others = (torch.exp(F / sigma) * (leaves > 2 * cuts)).sum(0)[label]
     of_own = torch.exp(-F.gather(1, label[:, None])[:, 0] / sigma)
     return (event * of_own * of_others).sum() / len(F) ** 2
