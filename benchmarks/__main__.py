@@ -46,7 +46,7 @@ def main(argv: list[str] | None = None) -> int:
     args = parser.parse_args(argv[1:])
     try:
         return int(module.run(args))
-    except (ValueError, FileNotFoundError, PermissionError) as error:  # what a user can mend; all else is a bug
+    except (ValueError, OSError) as error:  # bad input, missing file, full disk: a user can mend it; all else is a bug
         print(f"{argv[0]}: {error}", file=sys.stderr)
         return 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -174,7 +175,10 @@ class SurvivalModel(ABC):
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model to a file."""
-        torch.save(self.state(), path)
+        # Through memory: on a full disk torch's own writer fails with a riddle, a plain write says what is wrong.
+        buffer = io.BytesIO()
+        torch.save(self.state(), buffer)
+        Path(path).write_bytes(buffer.getvalue())
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
