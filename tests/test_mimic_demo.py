@@ -81,7 +81,7 @@ def test_hours_observed(out: Path, tmp_path: Path) -> None:
         connection.execute("DROP TABLE clock")
         connection.execute(
             "CREATE TABLE clock AS SELECT hadm_id, min(charttime) AS first_time, max(charttime) AS last_time, "
-            "epoch(max(charttime)) - epoch(min(charttime)) AS span, span AS span_without_gases FROM point GROUP BY hadm_id"
+            "epoch(max(charttime)) - epoch(min(charttime)) AS span, span AS span_without_gases FROM point GROUP BY ALL"
         )
         run_sql(connection, "labels", MimicOptions().choices())
         share = build_series(connection, MimicOptions(), tmp_path / "seq.parquet")

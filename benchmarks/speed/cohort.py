@@ -1,0 +1,220 @@
+"""Raw MIMIC-III tables to MIMIC and MIMIC-SEQ: speed and memory against bare decompression and chunked pandas."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import multiprocessing
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+FULL_ROWS = 330_712_483  # CHARTEVENTS of MIMIC-III v1.4
+ROWS_PER_PATIENT = 7109  # of v1.4: 330,712,483 rows, 46,520 patients
+CHUNK = 1_000_000  # rows per chunk of the pandas reference
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of this measurement."""
+    parser.add_argument("--rows", type=float, nargs="+", default=[1e6, 1e7, 3e7], help="sizes of CHARTEVENTS")
+    parser.add_argument("--repeat", type=int, default=2, help="each is timed so often, in turn; the best counts")
+    parser.add_argument("--folder", type=Path, help="where the synthetic tables are written (3e7 rows: 0.6 GB)")
+
+
+class Cost(NamedTuple):
+    """What one run took, in a process of its own."""
+
+    seconds: float
+    peak_mb: float
+    rows: int = 0  # kept
+
+
+@dataclass(frozen=True)
+class Size:
+    """Everything measured on tables of one size."""
+
+    rows: int
+    plain_mb: float
+    gzip: float  # seconds: CHARTEVENTS alone, then all tables
+    gzip_all: float
+    ours: Cost
+    pandas: Cost
+    build: Cost
+
+    @property
+    def against_gzip(self) -> float:
+        """R1: the CHARTEVENTS pass over bare decompression."""
+        return self.ours.seconds / self.gzip
+
+    @property
+    def against_pandas(self) -> float:
+        """R2: how many times faster than chunked pandas."""
+        return self.pandas.seconds / self.ours.seconds
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure each size, print the table, its growth, the extrapolation and the one-line result."""
+    if shutil.which("gzip") is None:
+        print("error: the reference is `gzip -dc`; install gzip", file=sys.stderr)
+        return 2
+    sizes = []
+    for rows in sorted(int(rows) for rows in args.rows):
+        with tempfile.TemporaryDirectory(dir=args.folder, prefix="cohort-") as folder:
+            sizes.append(measure(Path(folder), rows, args.repeat))
+            print(f"{rows:,} rows measured", file=sys.stderr, flush=True)
+    print(*report(sizes), sep="\n")
+    same = all(size.ours.rows == size.pandas.rows for size in sizes)
+    if not same:
+        print("error: pandas keeps another number of rows", file=sys.stderr)
+    return 0 if same else 1
+
+
+def measure(folder: Path, rows: int, repeat: int) -> Size:
+    """Write synthetic tables with so many rows of CHARTEVENTS, then time everything on them in turn."""
+    from benchmarks.data.mimic3.tables import open_tables
+
+    raw, out = folder / "raw", folder / "out"
+    alone(_synthesise, raw, rows)
+    tables = open_tables(raw)
+    chartevents = tables["CHARTEVENTS"].path
+    costs: dict[str, list[Any]] = {"gzip": [], "gzip_all": [], "ours": [], "pandas": [], "build": []}
+    plain = 0
+    for _ in range(repeat):
+        seconds, plain = decompress([chartevents])
+        costs["gzip"].append(seconds)
+        costs["ours"].append(alone(_ours, raw, out))
+        costs["pandas"].append(alone(_pandas, chartevents, out))
+        costs["gzip_all"].append(decompress(table.path for table in tables.values())[0])
+        costs["build"].append(alone(_build, raw, folder / "built"))
+    best = {name: min(values) for name, values in costs.items()}
+    return Size(rows=rows, plain_mb=plain / 1e6, **best)
+
+
+def alone(function: Callable[..., Any], *args: Any) -> Any:
+    """Run in a fresh process, so that its peak memory is its own."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        return pool.submit(function, *args).result()
+
+
+def decompress(paths: Iterable[Path]) -> tuple[float, int]:
+    """`gzip -dc` to nowhere: the physical limit. Seconds, and bytes that came out (counted outside the timing)."""
+    start = perf_counter()
+    for path in paths:
+        subprocess.run(["gzip", "-dc", str(path)], stdout=subprocess.DEVNULL, check=True)
+    seconds = perf_counter() - start
+    lengths = subprocess.run(["gzip", "-l", str(path)], capture_output=True, text=True, check=True).stdout
+    return seconds, int(lengths.split()[-3])
+
+
+def _synthesise(raw: Path, rows: int) -> None:
+    from benchmarks.data.mimic3.synthesise import write
+
+    write(raw, max(rows // ROWS_PER_PATIENT, 20), seed=0, rows_chartevents=rows)
+
+
+def _peak_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _ours(raw: Path, out: Path) -> Cost:
+    import pyarrow.parquet as pq
+
+    from benchmarks.data.mimic3 import MimicOptions
+    from benchmarks.data.mimic3.cohort import build_cohort
+    from benchmarks.data.mimic3.events import build_events
+
+    build_cohort(raw, out, MimicOptions())  # whose rows to keep; also loads what is compiled
+    start = perf_counter()
+    build_events(raw, out, "CHARTEVENTS", MimicOptions())
+    seconds = perf_counter() - start
+    return Cost(seconds, _peak_mb(), pq.read_metadata(out / "events" / "chartevents.parquet").num_rows)
+
+
+def _pandas(path: Path, out: Path) -> Cost:
+    """The same rows and columns by the usual loop: read a chunk, keep what is wanted, join at the end."""
+    import pandas as pd
+
+    from benchmarks.data.mimic3.events import wanted_ids
+    from benchmarks.data.mimic3.tables import facts, open_tables
+
+    table = open_tables(path.parent)["CHARTEVENTS"]
+    wanted = {column: list(ids) for column, ids in wanted_ids(table, out / "icustays.parquet").items()}
+    spo2 = [int(fact["itemid"]) for fact in facts("items") if fact["signal"] == "spo2"]
+    start = perf_counter()
+    kept = []
+    for chunk in pd.read_csv(path, usecols=table.columns, dtype={"VALUE": "string"}, chunksize=CHUNK):
+        good = (chunk["ERROR"] != 1) | chunk["ITEMID"].isin(spo2)
+        for column, ids in wanted.items():
+            good &= chunk[column].isin(ids)
+        rows = chunk[good].drop(columns="ERROR")
+        kept.append(rows.assign(CHARTTIME=pd.to_datetime(rows["CHARTTIME"])))
+    result = pd.concat(kept)
+    result.to_parquet(out / "pandas.parquet")
+    return Cost(perf_counter() - start, _peak_mb(), len(result))
+
+
+def _build(raw: Path, out: Path) -> Cost:
+    from benchmarks.data.mimic3 import build
+
+    start = perf_counter()
+    build(raw, out)
+    return Cost(perf_counter() - start, _peak_mb())
+
+
+def report(sizes: list[Size]) -> list[str]:
+    """The lines of the table and below it."""
+    names = (
+        "rows",
+        "plain",
+        "gzip -dc",
+        "ours",
+        "rows/s",
+        "R1",
+        "pandas",
+        "R2",
+        "peak",
+        "gzip all",
+        "build",
+        "R3",
+        "peak",
+    )
+    units = ("", "MB", "s", "s", "", "x gzip", "s", "x", "MB", "s", "s", "x gzip", "MB")
+    lines = [" ".join(f"{text:>11}" for text in row) for row in (names, units)]
+    for s in sizes:
+        cells: tuple[float, ...] = (
+            s.gzip,
+            s.ours.seconds,
+            s.rows / s.ours.seconds,
+            s.against_gzip,
+            s.pandas.seconds,
+            s.against_pandas,
+        )
+        cells += (s.ours.peak_mb, s.gzip_all, s.build.seconds, s.build.seconds / s.gzip_all, s.build.peak_mb)
+        numbers = (f"{v:>11,.0f}" if v >= 1000 else f"{v:>11.2f}" for v in (s.plain_mb, *cells))
+        lines.append(" ".join([f"{s.rows:>11,}", *numbers]))
+    last = sizes[-1]
+    if len(sizes) > 1:
+        for what, cost in (("CHARTEVENTS pass", "ours"), ("whole build", "build")):
+            first, end = getattr(sizes[0], cost), getattr(last, cost)
+            power = math.log(end.seconds / first.seconds) / math.log(last.rows / sizes[0].rows)
+            lines.append(f"{what}: time grows as rows^{power:.2f}, peak {first.peak_mb:.0f} -> {end.peak_mb:.0f} MB")
+    minutes = FULL_ROWS / last.rows / 60
+    lines.append(
+        f"extrapolated to {FULL_ROWS:,} rows, in minutes: CHARTEVENTS pass {last.ours.seconds * minutes:.1f} "
+        f"(gzip -dc {last.gzip * minutes:.1f}, pandas {last.pandas.seconds * minutes:.1f}), "
+        f"whole build {last.build.seconds * minutes:.1f} (gzip -dc {last.gzip_all * minutes:.1f})"
+    )
+    peak = max(last.ours.peak_mb, last.build.peak_mb)
+    return [
+        *lines,
+        f"cohort: {last.against_gzip:.2f} x decompression, {last.against_pandas:.2f} x pandas, peak {peak:.0f} MB",
+    ]
