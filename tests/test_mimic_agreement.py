@@ -46,7 +46,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("hostile")
     tables = ["PATIENTS", "ADMISSIONS", "ICUSTAYS", "SERVICES", "DIAGNOSES_ICD", "CHARTEVENTS", "LABEVENTS"]
     tables += ["OUTPUTEVENTS", "PROCEDUREEVENTS_MV", "D_ITEMS", "D_LABITEMS"]
-    mimic_hostile.write(folder, 160, seed=7, columns={table: schema_of(table).names for table in tables})
+    mimic_hostile.write(folder, 220, seed=7, columns={table: schema_of(table).names for table in tables})
     (folder / MARKER).write_text("random rows")
     return folder
 

@@ -164,11 +164,12 @@ def _services(who: People, rng: np.random.Generator) -> dict[str, Any]:
     pick = [rng.choice(people_.MEDICAL, len(a)), rng.choice(people_.SURGICAL, len(a))]
     first = np.where(a["type"] == "NEWBORN", "NB", np.where(surgical, pick[1], pick[0]))
     moved = rng.random(len(a)) < 0.15
-    d = pd.DataFrame({"s": a["subject_id"], "h": a["hadm_id"], "t": a["admit"], "prev": None, "curr": first})
+    d = pd.DataFrame({"s": a["subject_id"], "h": a["hadm_id"], "t": a["admit"], "prev": "", "curr": first})
     later = d[moved].assign(prev=first[moved], curr=np.where(surgical, pick[0], pick[1])[moved])
-    later["t"] += pd.to_timedelta(rng.integers(3600, 90_000, len(later)), unit="s")
+    later["t"] += rng.integers(3600, 90_000, len(later)).astype("timedelta64[s]")
     d = pd.concat([d, later])
     d = d.iloc[rng.permutation(len(d))]
+    d["prev"] = d["prev"].replace("", None)
     named = {"SUBJECT_ID": "s", "HADM_ID": "h", "TRANSFERTIME": "t", "PREV_SERVICE": "prev", "CURR_SERVICE": "curr"}
     return {column: d[short].to_numpy() for column, short in named.items()}
 

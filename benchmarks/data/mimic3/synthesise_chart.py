@@ -199,6 +199,7 @@ def _machine(
     rows.add(at[i], ids["vent_mode"], t, np.nan, mode)
     i, t = grid(begin, end, 3, 0.9, rng)
     fraction = np.clip(np.round((0.45 + 0.09 * level[at[i]] + 0.08 * rng.normal(size=i.size)) * 20) / 20, 0.2, 1.0)
+    fraction = np.where(rng.random(i.size) < 0.06, 1.0, fraction)  # all of it, for a procedure
     u = rng.random(i.size)
     if carevue:
         item = np.select([u < 0.65, u < 0.9], [ids["fio2"], ids["fio2_meas"]], ids["fio2_other"])

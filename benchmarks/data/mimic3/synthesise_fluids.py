@@ -29,7 +29,7 @@ def labs(
     outside = d.sample(frac=0.03, random_state=rng)
     outside = outside.assign(hadm_id=np.nan, time=outside["time"] - rng.integers(0, 20, len(outside)) * 24 * HOUR)
     absurd = d[d["num"].notna()].sample(frac=0.003, random_state=rng)
-    absurd = absurd.assign(num=rng.choice([0.0, -2.0, 99_999.0], len(absurd)), text=None)
+    absurd = absurd.assign(num=rng.choice([0.0, -2.0, 99_999.0], len(absurd)), text="")
     refused = d[d["num"].notna()].sample(frac=0.003, random_state=rng).assign(num=np.nan, text="UNABLE TO REPORT")
     doubled = d[d["num"].notna()].sample(frac=0.01, random_state=rng)
     doubled = doubled.assign(num=np.round(doubled["num"] * 1.07, 2))
@@ -41,7 +41,7 @@ def labs(
         "HADM_ID": d["hadm_id"].to_numpy(),
         "ITEMID": d["item"].to_numpy(),
         "CHARTTIME": d["time"].to_numpy().astype("datetime64[s]"),
-        "VALUE": d["text"].where(d["text"].notna(), d["num"].map("{:g}".format)).to_numpy(),
+        "VALUE": d["text"].where(d["text"] != "", d["num"].map("{:g}".format)).to_numpy(),
         "VALUENUM": d["num"].to_numpy(),
         "VALUEUOM": d["item"].map(unit).to_numpy(),
         "FLAG": np.array([None, "abnormal"], dtype=object)[(rng.random(len(d)) < 0.35).astype(int)],
@@ -62,7 +62,7 @@ def _panel(a: pd.DataFrame, items: pd.DataFrame, rng: np.random.Generator) -> pd
         kept = rng.random(i.size) < item["keep"]
         value = draw(item, acute, i, rng)
         blocks.append(pd.DataFrame({"row": i, "item": int(item["metavision"]), "time": t, "num": value})[kept])
-    return pd.concat(blocks, ignore_index=True).assign(text=None)
+    return pd.concat(blocks, ignore_index=True).assign(text="")
 
 
 def _gases(s: pd.DataFrame, windows: pd.DataFrame, items: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
@@ -100,7 +100,7 @@ def _gases(s: pd.DataFrame, windows: pd.DataFrame, items: pd.DataFrame, rng: np.
     said = kind != ""
     blocks = [pd.DataFrame({"row": row, "item": ids["specimen"], "time": time, "num": np.nan, "text": kind})[said]]
     for name, (share, value) in values.items():
-        b = pd.DataFrame({"row": row, "item": ids[name], "time": time, "num": value, "text": None})
+        b = pd.DataFrame({"row": row, "item": ids[name], "time": time, "num": value, "text": ""})
         blocks.append(b[rng.random(k) < share])
     return pd.concat(blocks, ignore_index=True)
 

@@ -40,9 +40,9 @@ def death_years(acute: Array, chronic: Array, rng: np.random.Generator) -> Array
     The numbers are set so that deaths, share and times come out as in the paper's table of data sets.
     """
     n = acute.size
-    struck = rng.random(n) < 1.0 / (1.0 + np.exp(1.45 - 0.95 * acute))
-    t1 = np.where(struck, 0.11 * np.exp(-0.8 * acute + 1.35 * rng.normal(size=n)), np.inf)
-    t2 = 25.5 * np.exp(-1.1 * chronic + 0.5 * acute) * rng.weibull(1.35, n)
+    struck = rng.random(n) < 1.0 / (1.0 + np.exp(1.75 - 1.4 * acute))
+    t1 = np.where(struck, 0.15 * np.exp(-1.1 * acute + 1.1 * rng.normal(size=n)), np.inf)
+    t2 = 31.0 * np.exp(-1.3 * chronic + 0.8 * acute) * rng.weibull(1.35, n)
     at_once = np.where(rng.random(n) < 0.02, rng.uniform(2 * HOUR, 23.9 * HOUR, n) / YEAR, np.inf)
     return np.asarray(np.minimum(np.minimum(t1, t2), at_once))
 
@@ -132,9 +132,8 @@ def _admissions(
     # A few have an earlier admission that never reached an ICU: it is their first one.
     who = np.flatnonzero(rng.random(n) < 0.01)
     before = _times(parts[0]["admit"].to_numpy()[who], -rng.uniform(30, 400, who.size) * DAY)
-    parts.append(
-        pd.DataFrame({"person": who, "admit": before, "discharge": _times(before, np.full(who.size, 3 * DAY))})
-    )
+    left, no_icu = _times(before, np.full(who.size, 3 * DAY)), np.full(who.size, np.datetime64("NaT", "s"))
+    parts.append(pd.DataFrame({"person": who, "admit": before, "intime": no_icu, "discharge": left}))
     a = pd.concat(parts, ignore_index=True)
     a["intime"] = a["intime"].astype("datetime64[s]")
     died_at = death[a["person"]]
