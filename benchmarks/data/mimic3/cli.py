@@ -93,11 +93,8 @@ def _add_options(stage: argparse.ArgumentParser) -> None:
 
 def _options(args: argparse.Namespace) -> MimicOptions:
     names = [field.name for field in fields(MimicOptions)]
-    unknown = sorted(set(args.options) - set(names))
-    if unknown:
-        raise ValueError(f"unknown option {', '.join(unknown)}; there are {', '.join(names)}")
     flags = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-    return MimicOptions(**{**args.options, **flags})
+    return MimicOptions.of({**args.options, **flags})
 
 
 def _print_flow(path: Path) -> None:

@@ -15,6 +15,8 @@ from benchmarks.data.mimic3.reader import read
 from benchmarks.data.mimic3.tables import RawTable, check_rows, mark_of, open_tables
 
 SMALL = ("PATIENTS", "ADMISSIONS", "ICUSTAYS")
+# Wherever the output folder is, git does not pick it up.
+_KEEP_OUT = "# Built from MIMIC-III: credentialed data under its data use agreement. Never commit or share.\n*\n"
 
 
 def build_cohort(raw: Path, out: Path, options: MimicOptions) -> None:
@@ -41,6 +43,7 @@ def build_cohort(raw: Path, out: Path, options: MimicOptions) -> None:
             with replacing(out / f"{file}.parquet") as part:
                 write_parquet(connection, query, part)
     facts = {"mark": mark, "rows": {name: rows[name].num_rows for name in SMALL}, "left": left}
+    (out / ".gitignore").write_text(_KEEP_OUT, encoding="utf-8")
     with replacing(out / "cohort.json") as part:
         part.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 

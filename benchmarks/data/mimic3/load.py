@@ -85,7 +85,7 @@ def _folder(label: str, chosen: Mapping[str, Any], settings: DataSettings) -> Pa
     if not raw and not patients:
         tried = [("config data.mimic.raw", "empty"), (f"variable {VARIABLE}", "not set")]
         raise DataUnavailable(label, tried, _ADVICE)
-    options = MimicOptions(**chosen.get("options", {}), progress=settings.progress)
+    options = MimicOptions.of({"progress": settings.progress, **chosen.get("options", {})})
     key = json.dumps([raw and str(Path(raw).resolve()), not raw and [patients, settings.seed], options.choices()])
     folder = settings.cache / "mimic3" / hashlib.sha256(key.encode()).hexdigest()[:16]
     if not (folder / "build.json").exists():

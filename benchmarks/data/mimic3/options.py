@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal, get_args, get_type_hints
+from typing import Any, Literal, Self, get_args, get_type_hints
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,15 @@ class MimicOptions:
                 raise ValueError(f"{field.name} must be one of {', '.join(allowed)}; got {value!r}")
             if not allowed and hints[field.name] in (float, int) and not value > 0:
                 raise ValueError(f"{field.name} must be positive; got {value!r}")
+
+    @classmethod
+    def of(cls, chosen: Mapping[str, Any]) -> Self:
+        """From the config or the command line; a name that does not exist is an error."""
+        names = [field.name for field in fields(cls)]
+        unknown = sorted(set(chosen) - set(names))
+        if unknown:
+            raise ValueError(f"unknown option {', '.join(unknown)}; there are {', '.join(names)}")
+        return cls(**chosen)
 
     def choices(self) -> dict[str, Any]:
         """The options that change the result (the others only change how fast it comes)."""
