@@ -17,6 +17,7 @@ SECONDS = dict(zip(MODELS, (0.4, 1.1, 2.5, 1.4, 1.6, 6.0, 2.2, 2.0), strict=True
 
 def write_run(folder: Path, datasets: dict[str, str], splits: int = 3, trials: int = 6, failed: str = "") -> Path:
     """`datasets`: name -> mark; the model `failed` diverges in every trial on the last data set."""
+    folder.mkdir(exist_ok=True)
     rng = np.random.default_rng(7)
     scores, rows, planned = [], [], []
     for dataset in datasets:

@@ -15,6 +15,7 @@ from benchmarks.report.figures.style import (
     Drawing,
     NothingToDraw,
     dataset_label,
+    freeze,
     grid,
     look,
     model_label,
@@ -47,7 +48,7 @@ def draw(run: RunFolder) -> list[Drawing]:
         "and score. Seconds are wall clock of this run's machine, failed trials included."
     )
     note(figure, said, run.absences())
-    figure.canvas.draw()  # the panels' sizes must be known before labels can be placed
+    freeze(figure)  # the panels' sizes must be known before labels can be placed
     for row, table in zip(axes, tables.values(), strict=True):
         for panel, metric in zip(row, METRICS, strict=True):
             place_labels(panel, labels[panel], bars(table[table["metric"] == metric]))

@@ -156,9 +156,18 @@ def handle(label: str, style: Look, **kwargs: Any) -> Line2D:
     return Line2D([], [], **(values | kwargs))
 
 
+def freeze(figure: Figure) -> None:
+    """Lay the figure out once and for all: the layout, the dearest step, would be done anew for every file."""
+    if figure.get_layout_engine() is not None:
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+
+
 def save(drawing: Drawing, folder: Path) -> list[Path]:
     """Write PDF and PNG; no date and no program version inside, so the same data give the same bytes."""
     paths = []
+    with styled():
+        freeze(drawing.figure)
     for suffix, metadata in (
         (".pdf", {"CreationDate": None, "Producer": None, "Creator": None, "Title": drawing.name}),
         (".png", {"Software": None, "Title": drawing.name}),
