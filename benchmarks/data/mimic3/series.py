@@ -72,7 +72,7 @@ def _forward(series: Grid) -> Grid:
 
 def _repeat_last(connection: duckdb.DuckDBPyConnection, grid: Grid) -> Grid:
     """An admission with fewer than 24 bins repeats its last one."""
-    bins = connection.execute("SELECT bins FROM bins ORDER BY place").fetchnumpy()["bins"]
+    bins = connection.execute("SELECT bins FROM timeline ORDER BY place").fetchnumpy()["bins"]
     hour = np.minimum(np.arange(HOURS), bins[:, None] - 1)
     return np.take_along_axis(grid, hour[:, :, None], axis=1)
 
