@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from benchmarks.data.mimic3 import synthesise_people as people_
-from benchmarks.data.mimic3.synthesise_chart import AS_NUMBER, HOUR, Rows, chart, ventilation
+from benchmarks.data.mimic3.synthesise_chart import AS_NUMBER, HOUR, chart, ventilation
 from benchmarks.data.mimic3.synthesise_fluids import labs, outputs, procedures
 from benchmarks.data.mimic3.synthesise_people import People, make_people
 from benchmarks.data.mimic3.synthesise_tables import dictionaries, to_arrow, write_table
@@ -27,7 +27,6 @@ def write(out: Path, patients: int, seed: int = 0, rows_chartevents: int | None 
     """
     if patients < 1:
         raise ValueError(f"patients is {patients}; give at least 1")
-    out.mkdir(parents=True, exist_ok=True)
     items = pd.read_csv(ITEMS)
     rng = np.random.default_rng(seed)
     who = make_people(patients, rng)
@@ -46,14 +45,21 @@ def write(out: Path, patients: int, seed: int = 0, rows_chartevents: int | None 
         "OUTPUTEVENTS": outputs(stays, items, rng),
         "PROCEDUREEVENTS_MV": procedures(stays, windows, items, rng),
     }
+    charted = chart(stays, windows, items[items["table"] == "chart"], rng)
+    base = charted.frame()
+    rows = len(base) if rows_chartevents is None else rows_chartevents
+    if rows < len(base):
+        raise ValueError(f"rows_chartevents is {rows}, but these patients alone need {len(base)} rows; ask for more")
+    # The mark comes first: an interrupted run must not leave tables that pass for real ones.
+    text = f"Invented data: {patients} patients, seed {seed}. No row stems from a person or from MIMIC-III.\n"
+    out.mkdir(parents=True, exist_ok=True)
+    (out / MARKER).write_text(text, encoding="utf-8")
     for table, columns in tables.items():
         write_table(out, table, [to_arrow(table, columns)], compress)
     for table, content in dictionaries(items).items():
         write_table(out, table, [content], compress)
-    charted = chart(stays, windows, items[items["table"] == "chart"], rng)
-    write_table(out, "CHARTEVENTS", _chartevents(charted, stays, items, rows_chartevents, rng), compress)
-    text = f"Invented data: {patients} patients, seed {seed}. No row stems from a person or from MIMIC-III.\n"
-    (out / MARKER).write_text(text, encoding="utf-8")
+    words = pa.array(list(charted.words))
+    write_table(out, "CHARTEVENTS", _chartevents(base, words, stays, items, rows, rng), compress)
 
 
 def _seconds(times: pd.Series) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -61,19 +67,14 @@ def _seconds(times: pd.Series) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 
 def _chartevents(
-    charted: Rows, stays: pd.DataFrame, items: pd.DataFrame, rows: int | None, rng: np.random.Generator
+    base: pd.DataFrame, words: pa.Array, stays: pd.DataFrame, items: pd.DataFrame, total: int, rng: np.random.Generator
 ) -> Iterator[pa.Table]:
-    """Blocks of CHARTEVENTS; to reach `rows`, every row is repeated so often, a few minutes later each time."""
-    base = charted.frame()
-    if rows is not None and rows < len(base):
-        raise ValueError(f"rows_chartevents is {rows}, but these patients alone need {len(base)} rows; ask for more")
-    total = len(base) if rows is None else rows
+    """Blocks of CHARTEVENTS; to reach `total`, every row is repeated so often, a few minutes later each time."""
     copies = np.full(len(base), total // len(base))
     copies[: total % len(base)] += 1
     units = items.melt(id_vars="unit", value_vars=["carevue", "metavision"], value_name="item").dropna(subset=["item"])
     unit = units.set_index(units["item"].astype(int))["unit"]
     units_of = base["item"].map(unit[~unit.index.duplicated()]).to_numpy()
-    words = pa.array(list(charted.words))
     starts = np.searchsorted(np.cumsum(copies), np.arange(0, total, BLOCK), side="right")
     for lo, hi in zip(starts, [*starts[1:], len(base)], strict=True):
         part = np.repeat(np.arange(lo, hi), copies[lo:hi])
