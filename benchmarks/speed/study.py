@@ -26,7 +26,7 @@ OVERLAY: dict[str, Any] = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command-line form."""
     parser.add_argument(
-        "--quick", action="store_true", help="4 trials per split and 10 epochs: a look, not a measurement"
+        "--quick", action="store_true", help="4 trials and 10 epochs: a look, not a measurement"
     )
 
 
