@@ -1,1 +1,23 @@
 """SODEN: survival models through ordinary differential equation networks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from soden.estimator import SODEN, SODENPH, FitDiverged, SODENCox
+
+__all__ = ["SODEN", "SODENPH", "FitDiverged", "SODENCox"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the estimators when first asked for: `soden.space` alone must not bring torch."""
+    if name in __all__:
+        from soden import estimator
+
+        return getattr(estimator, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])
