@@ -130,4 +130,4 @@ def dense(h: HazardFunction, n: int, t_max: Tensor, steps: int, tau: float) -> D
 
     nodes.append(rk4(bounded, mesh.dt.expand(-1, n), nodes))
     Lambda, lam = (torch.stack(part) for part in zip(*nodes, strict=True))
-    return Dense(mesh.t[::4, 0], Lambda.clamp(max=LARGEST), lam)
+    return Dense(mesh.t[::4, 0].contiguous(), Lambda.clamp(max=LARGEST), lam)
