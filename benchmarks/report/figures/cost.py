@@ -42,10 +42,10 @@ def draw(run: RunFolder) -> list[Drawing]:
         title(row[0], f"{dataset_label(dataset)}: {run.effort(dataset)}")
         title(row[-1], "", run.mark(dataset))
     for panel in axes[-1]:
-        panel.set_xlabel("mean seconds per trial (log scale)")
+        panel.set_xlabel("median seconds per trial (log scale)")
     said = (
         "Up and left is better. Bars: one standard error over splits. Grey line: models no other beats in both cost "
-        "and score. Seconds are wall clock of this run's machine, failed trials included."
+        "and score. Wall clock of this run's machine, failed trials included."
     )
     note(figure, said, run.absences())
     freeze(figure)  # the panels' sizes must be known before labels can be placed
@@ -59,10 +59,13 @@ def draw(run: RunFolder) -> list[Drawing]:
 
 
 def costs(run: RunFolder, dataset: str) -> pd.DataFrame:
-    """Columns model, metric, mean, standard_error, seconds (mean over all trials); models without a score left out."""
+    """Columns model, metric, mean, standard_error, seconds; models without a score left out.
+
+    The median, because the first trial of a process also pays for loading libraries and compiling kernels.
+    """
     cells = run.cells[(run.cells["dataset"] == dataset) & (run.cells["g_tau"] == G_TAU)]
     cells = cells[cells["metric"].isin(list(METRICS)) & cells["mean"].notna()]
-    seconds = run.trials[run.trials["dataset"] == dataset].groupby("model")["seconds"].mean()
+    seconds = run.trials[run.trials["dataset"] == dataset].groupby("model")["seconds"].median()
     table = cells[["model", "metric", "mean", "standard_error"]].assign(seconds=cells["model"].map(seconds))
     return table.dropna(subset="seconds")
 

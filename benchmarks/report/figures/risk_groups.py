@@ -49,8 +49,8 @@ def draw(run: RunFolder) -> list[Drawing]:
         empty.set_visible(False)
     legend(figure, [handle(LABELS[key], style) for key, style in LOOKS.items()])
     said = (
-        "Test part cut in halves by SODEN's predicted survival at the median event time (dotted); "
-        "Kaplan-Meier of the halves and of all, first split."
+        "Kaplan-Meier curves of the first split's test part: all, and the halves of lower and higher survival as SODEN "
+        "predicts it at the median event time (dotted line)."
     )
     note(figure, said, run.absences([MODEL]))
     tests = "; ".join(f"{dataset_label(d)}: {summary(g)}" for d, g in groups.items())
