@@ -10,6 +10,8 @@ from torch import Tensor, nn
 
 from soden.nets import MLP, Encoder
 
+CACHE = 1 << 19  # hidden values at a time: more than fit a core's cache make deep networks three times slower
+
 
 class Network(nn.Module):
     """MLP on the encoded features, and on the time as well where the model has it as an input."""
@@ -40,8 +42,15 @@ class Network(nn.Module):
         """g(t, x) of all pairs: (n, p), (m,) -> (m, n). The first layer sees each subject and each time once."""
         first, *rest = self.mlp
         assert isinstance(first, nn.Linear)
+        after_first = nn.Sequential(*rest)
         of_x = encoded @ first.weight[:, :-1].t() + first.bias
-        hidden = of_x + t[:, None, None] * first.weight[:, -1]
-        out = nn.Sequential(*rest)(hidden.flatten(0, 1))
-        grid: Tensor = out.view(len(t), len(encoded))
-        return grid
+        of_t = t[:, None, None] * first.weight[:, -1]
+        rows = max(1, CACHE // of_x.shape[1])
+        out = of_x.new_empty(len(t), len(of_x))
+        for j in range(0, len(of_x), rows):
+            block = of_x[j : j + rows]
+            at_once = max(1, rows // len(block))
+            for k in range(0, len(t), at_once):
+                pairs = block + of_t[k : k + at_once]
+                out[k : k + at_once, j : j + rows] = after_first(pairs.flatten(0, 1)).view(pairs.shape[:2])
+        return out

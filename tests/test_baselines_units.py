@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from baselines import cox_time
 from baselines.cox_time import CoxTime
 from baselines.deephit import DeepHit, ranking_loss
 from baselines.deepsurv import DeepSurv, breslow, partial_likelihood_loss
@@ -121,6 +122,23 @@ def test_cox_time_baseline_does_not_depend_on_the_block(monkeypatch: pytest.Monk
     whole = fitted(CoxTime).predict_survival(test, times)
     monkeypatch.setattr("baselines.cox_time.BLOCK", 100)
     np.testing.assert_allclose(fitted(CoxTime).predict_survival(test, times), whole, rtol=0, atol=1e-6)
+
+
+def test_cox_time_baseline_of_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without an effect of x, Breslow's estimate is Nelson and Aalen's, here scikit-survival's on the same sample."""
+    from sksurv.nonparametric import nelson_aalen_estimator
+
+    monkeypatch.setattr(cox_time, "BASELINE_SUBJECTS", 100)
+    train = exponential(400)
+    model = CoxTime(HYPER, FitOptions(max_epochs=1))
+    model.fit(train, exponential(seed=1))
+    model.net.mlp[-1].weight.data.zero_()
+    part = cox_time._sample(model.train)
+    assert len(part) == 100
+    assert (np.diff(part.time) >= 0).all()
+    times, H = nelson_aalen_estimator(part.event, part.time)
+    S = model.predict_survival(exponential(2), times)
+    np.testing.assert_allclose(-np.log(S), np.tile(H, (2, 1)), atol=1e-6)
 
 
 def test_cox_time_with_one_distinct_time() -> None:
