@@ -28,6 +28,7 @@ rule figures:
             f"{RUN}/simulation/{{repetition}}.npz",
             repetition=range(1, config["simulation"]["repetitions"] + 1),
         ),
+        cells=rules.gather.output.cells,
         published=f"{PUBLISHED}/cells.csv",
     output:
         report(
@@ -44,8 +45,8 @@ rule figures:
         mem_mb=2000,
         runtime=20,
     params:
-        run=RUN,
-        published=PUBLISHED,
+        run=lambda wildcards, input: str(Path(input.cells).parent),
+        published=lambda wildcards, input: str(Path(input.published).parent),
     shell:
         "python -m benchmarks figures --run {params.run} --published {params.published} "
         "--out {output} > {log} 2>&1"
