@@ -258,7 +258,6 @@ class SODEN(Estimator):
         rows = self._rows(X, seq)
         time, event = outcomes(_either(y, time), event, len(rows.x))
         terms = self.model_.nll(SurvivalData(time / self.scaling_.time, event, rows.x, rows.seq))
-        assert terms is not None
         return float(-terms.mean() - event.mean() * np.log(self.scaling_.time))
 
     def save(self, path: str | Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
@@ -136,12 +137,17 @@ def outcomes(y: Any, event: Any, n: int) -> tuple[FloatArray, BoolArray]:
             f"time must have one value per row of X, shape ({n},); got shape {values.shape}. "
             "Pass times and events apart, fit(X, time, event), or as one structured array"
         )
+    if values.dtype.kind in "mM":
+        raise TypeError(f"time holds {values.dtype}; pass durations as numbers, such as time / np.timedelta64(1, 'D')")
     try:
         time = values.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise type(error)(f"time is not numeric: {error}. Pass durations as numbers, such as days") from None
-    checked = SurvivalData(time, np.ones(n, dtype=bool) if event is None else np.asarray(event), np.zeros((n, 1)))
-    return time, checked.event
+    events = np.ones(n, dtype=bool) if event is None else np.asarray(event)
+    if events.dtype.kind == "O":  # such as pandas' nullable booleans
+        with suppress(TypeError, ValueError):  # what is no number is refused below, as not binary
+            events = events.astype(np.float64)
+    return time, SurvivalData(time, events, np.zeros((n, 1))).event
 
 
 def _fields(y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:

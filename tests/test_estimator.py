@@ -268,7 +268,7 @@ def test_quickstart_runs_and_draws(tmp_path: Path, monkeypatch, capsys):
     import runpy
 
     monkeypatch.setenv("MPLBACKEND", "Agg")
-    monkeypatch.setattr("sys.argv", ["quickstart.py", "--rows", "600", "--out", str(tmp_path / "plot.png")])
+    monkeypatch.setattr("sys.argv", ["quickstart.py", "--rows", "300", "--out", str(tmp_path / "plot.png")])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         runpy.run_path(str(ROOT / "examples" / "quickstart.py"), run_name="__main__")

@@ -36,9 +36,10 @@ def plain():
         lambda m: m.fit(X, pd.DataFrame({"died": EVENT, "days": TIME})),
         lambda m: m.fit(X, time=TIME, event=EVENT),
         lambda m: m.fit(X.tolist(), list(TIME), EVENT.astype(int).tolist()),
+        lambda m: m.fit(X, TIME, pd.array(EVENT, dtype="boolean")),
         lambda m: m.fit(X, pd.Series(TIME, index=range(7, 207)), pd.Series(EVENT.astype(float))),
     ],
-    ids=["surv", "reversed", "integer event", "data frame", "keywords", "lists", "series"],
+    ids=["surv", "reversed", "integer event", "data frame", "keywords", "lists", "nullable", "series"],
 )
 def test_every_form_of_the_outcome_gives_the_same_fit(fit, plain):
     model = fit(SODEN(**TINY))
@@ -108,6 +109,13 @@ def bad(array, value, at=(3, 1)):
         ((X, TIME, 0 * EVENT), {}, ValueError, "no events: every subject is censored"),
         ((X, TIME, np.arange(200) == 0), {}, ValueError, "one event cannot be both trained and validated"),
         ((X, TIME.astype(str).astype(object) + "d", EVENT), {}, ValueError, "time is not numeric"),
+        (
+            (X, (TIME * 86400).astype("m8[s]"), EVENT),
+            {},
+            TypeError,
+            r"time holds timedelta64\[s\]; pass durations as num",
+        ),
+        ((X, TIME, pd.array([True, None] * 100, dtype="boolean")), {}, ValueError, "event must be binary"),
         ((X, structured(), EVENT), {}, ValueError, "events came twice"),
         ((X, TIME, EVENT), {"time": TIME}, ValueError, "times came twice"),
         ((X,), {}, ValueError, "the target y is None: pass the observed times and events"),
@@ -276,12 +284,13 @@ def test_pipeline_and_search():
     assert cross_val_score(SODEN(**TINY), X, y, cv=2, error_score="raise").shape == (2,)
 
 
-def test_scikit_survivals_metrics_take_the_risk_score():
-    from sksurv.metrics import as_concordance_index_ipcw_scorer
+def test_scikit_survivals_metrics_take_predictions():
+    from sksurv.metrics import as_concordance_index_ipcw_scorer, integrated_brier_score
 
-    y = structured()
+    y, times = structured(), np.linspace(30, 800, 20)
     model = as_concordance_index_ipcw_scorer(SODEN(**SMALL), tau=800).fit(X, y)
     assert 0.5 < model.score(X, y) <= 1
+    assert 0 < integrated_brier_score(y, y, model.estimator_.predict_survival(X, times), times) < 0.25
 
 
 def test_works_where_only_torch_and_numpy_are_installed():
