@@ -111,6 +111,7 @@ def test_what_failed_is_named(run: RunFolder, drawings: dict[str, Drawing]) -> N
         assert "Cox-Time (failed) on MIMIC" in texts(drawings[name].figure)
     assert "Absent: Cox-Time (failed)" in texts(drawings["calibration_mimic"].figure)
     assert "all trials failed" in texts(drawings["search_mimic"].figure)
+    assert "One trial or none per split: Cox." in texts(drawings["search_support"].figure)
     assert "Cox-Time" not in run.absences(["soden"])
 
 

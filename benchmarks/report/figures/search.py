@@ -102,9 +102,11 @@ def _figure(run: RunFolder, dataset: str, trials: pd.DataFrame, models: list[str
     )
     bad = int((trials["status"] != "ok").sum())
     failed = f"{bad} of {len(trials)} trials failed or diverged; they count as trials, never as best." if bad else ""
-    note(figure, said, failed)
+    others = [model_label(m) for m in run.models(dataset) if m not in models]
+    unsearched = f"One trial or none per split: {', '.join(others)}." if others else ""
+    note(figure, said, failed, unsearched)
     alt = f"Best validation score against the number of trials on {name}, one panel per model."
-    caption = f"Search curves on {name}{f' ({mark} data)' if mark else ''}. {said} {failed}".strip()
+    caption = f"Search curves on {name}{f' ({mark} data)' if mark else ''}. {said} {failed} {unsearched}".strip()
     return Drawing(f"search_{dataset}", figure, caption, alt, ("trials.parquet",))
 
 
