@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,11 +29,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the chain."""
     folder = find_run(args.name, args.directory / "results")
     results = read_results(folder)
-    try:
-        found = chain(results, args.dataset, args.metric, args.g_tau, args.model)
-    except ValueError as error:
-        print(f"explain: {error}", file=sys.stderr)
-        return 1
+    found = chain(results, args.dataset, args.metric, args.g_tau, args.model)
     print("\n".join(lines(results, found)))
     return 0
 
