@@ -80,9 +80,9 @@ def partial_likelihood_loss(g: Tensor, time: Tensor, event: Tensor) -> Tensor:
     """Negative log partial likelihood per event, risk sets within the rows given; 0 where there is no event."""
     order = time.argsort(descending=True)
     g, event = g[order], event[order]
-    largest = g.max()
-    log_risk = (g - largest).exp().cumsum(0).add(EPS).log() + largest
-    return ((log_risk - g) * event).sum() / event.sum().clamp(min=1)
+    g = g - g.max()
+    log_risk = g.exp().cumsum(0).add(EPS).log()
+    return torch.dot(log_risk - g, event) / event.sum().clamp(min=1)
 
 
 def breslow(log_risk: FloatArray, data: SurvivalData) -> tuple[FloatArray, FloatArray]:

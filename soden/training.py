@@ -112,7 +112,7 @@ def run_training(
     stopped_by, message, epoch = "max_epochs", "", 0
     for epoch in _epochs(options, history):
         net.train()
-        total = torch.zeros((), device=flat.device)
+        total = 0.0
         order = torch.randperm(n, generator=generator).to(flat.device)
         batches = n // size
         try:
@@ -123,11 +123,11 @@ def run_training(
                     loss.backward()  # type: ignore[no-untyped-call]
                     clip(flat.grad, options.clip)
                     optimiser.step(flat.grad)
-                total += loss.detach()
+                total += float(loss.detach())
             net.eval()
             with torch.no_grad():
                 value = valid_loss()
-            mean_loss = float(total) / batches
+            mean_loss = total / batches
             history.append((mean_loss, value))
             if not (math.isfinite(value) and math.isfinite(mean_loss)):
                 raise Diverged(f"loss is {mean_loss:g} on train, {value:g} on validation data in epoch {epoch}")
@@ -157,7 +157,9 @@ def run_training(
 
 def clip(gradient: Tensor, largest: float) -> None:
     """Scale the gradient to norm `largest` if it is longer (torch's clip_grad_norm_, on one flat vector)."""
-    gradient.mul_(torch.clamp(largest / (torch.linalg.vector_norm(gradient) + 1e-6), max=1.0))
+    norm = float(torch.linalg.vector_norm(gradient))
+    if norm > largest:
+        gradient.mul_(largest / (norm + 1e-6))
 
 
 def _copy(net: nn.Module) -> dict[str, Tensor]:
