@@ -15,7 +15,9 @@ from snakemake.utils import min_version
 min_version("9.0")
 sys.path.insert(0, workflow.basedir)
 # Rules call `python`: the one that runs Snakemake, unless --use-conda puts its own in front.
-os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+os.environ.update(
+    PATH=os.pathsep.join([str(Path(sys.executable).parent), *os.get_exec_path()])
+)
 
 from benchmarks.study import plan, prepare
 from benchmarks.study.config import resolve
@@ -43,11 +45,13 @@ wildcard_constraints:
     chunk="[0-9]+",
 
 
+include: "workflow/rules/common.smk"
 include: "workflow/rules/mimic.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/study.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/report.smk"
+include: "workflow/rules/html.smk"
 
 
 localrules:
@@ -62,6 +66,7 @@ rule all:
     input:
         rules.tables.output,
         rules.figures.output,
+        rules.report.output,
 
 
 rule scores:

@@ -49,7 +49,9 @@ def test_soden_needs_only_torch_and_numpy_at_import() -> None:
     import sys
 
     code = "import sys; import soden; print(*sorted({m.split('.')[0] for m in sys.modules}))"
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout.split()
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    ).stdout.split()
     for heavy in ("pandas", "sklearn", "lifelines", "sksurv", "pycox", "torchdiffeq", "matplotlib", "scipy"):
         assert heavy not in out, f"import soden loads {heavy}"
 

@@ -15,7 +15,7 @@ checkpoint dataset:
     params:
         settings=json.dumps(prepare.settings_of(config)),
         options=lambda wildcards: json.dumps(mimic_options(wildcards.dataset)),
-        out=f"{RUN}/data/{{dataset}}",
+        out=lambda wildcards, output: str(Path(output.table).with_suffix("")),
     shell:
         "python -m benchmarks data {wildcards.dataset} --settings '{params.settings}' "
         "--options '{params.options}' --out {params.out} > {log} 2>&1"
@@ -41,16 +41,3 @@ rule splits:
     shell:
         "python -m benchmarks split --data {input} --source {params.source} --folder '{params.folder}' "
         "--n {params.n} --seed {params.seed} --out {output} > {log} 2>&1"
-
-
-def available(wildcards=None):
-    """The data sets this run has, each missing one replaced by its stand-in if that can be had."""
-    found = []
-    for name in config["datasets"]:
-        for candidate in (name, config["fallback"].get(name)):
-            if candidate:
-                status = checkpoints.dataset.get(dataset=candidate).output.status
-                if json.loads(Path(status).read_text())["available"]:
-                    found.append(candidate)
-                    break
-    return list(dict.fromkeys(found))

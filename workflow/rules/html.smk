@@ -1,7 +1,7 @@
 rule report:
     input:
         rules.gather.output,
-        rules.figures.output,
+        figures=rules.figures.output,
     output:
         page=report(
             f"{RUN}/report.html",
@@ -27,7 +27,6 @@ rule report:
         mem_mb=2000,
         runtime=10,
     params:
-        run=RUN,
-        figures=FIGURES,
+        run=lambda wildcards, output: str(Path(output.page).parent),
     shell:
-        "python -m benchmarks report --run {params.run} --figures {params.figures} --out {output.page} > {log} 2>&1"
+        "python -m benchmarks report --run {params.run} --figures {input.figures} --out {output.page} > {log} 2>&1"

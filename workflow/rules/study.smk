@@ -1,7 +1,3 @@
-def chunk_names(dataset, model):
-    return {f"{c.index:04d}": c for c in plan.chunks(config, dataset, model)}
-
-
 rule tune:
     input:
         table=f"{RUN}/data/{{dataset}}.npz",
@@ -60,15 +56,6 @@ rule evaluate:
         "--trials {input.trials} --out {output.scores} --chosen {output.chosen} > {log} 2>&1"
 
 
-def planned(wildcards=None):
-    """(data set, model, number of splits) of everything this run does."""
-    return [
-        (d, m, plan.n_splits(config, d))
-        for d in available()
-        for m in plan.models_for(config, d)
-    ]
-
-
 rule gather:
     input:
         expand(f"{RUN}/data/{{dataset}}.json", dataset=config["datasets"]),
@@ -91,7 +78,7 @@ rule gather:
     params:
         planned=lambda wildcards: json.dumps(planned()),
         convention=config["evaluation"]["convention"],
-        run=RUN,
+        run=lambda wildcards, output: str(Path(output.scores).parent),
     shell:
         "python -m benchmarks gather --run {params.run} --planned '{params.planned}' "
         "--convention {params.convention} > {log} 2>&1"

@@ -1,0 +1,72 @@
+# What the rules need to know: where things are, which data sets there are, which trials make which job.
+MIMIC = f"{RUN}/mimic3"
+MIMIC_EVENTS = (
+    "services",
+    "diagnoses_icd",
+    "procedureevents_mv",
+    "outputevents",
+    "labevents",
+    "chartevents",
+)
+
+
+def mimic_raw():
+    """Folder of the raw tables: the config's, invented ones if asked for, $MIMIC_III; empty if there is none."""
+    section = config["data"]["mimic"]
+    if section["raw"]:
+        return section["raw"]
+    if section["synthetic_patients"]:
+        return f"{MIMIC}/raw"
+    return os.environ.get("MIMIC_III", "")
+
+
+def mimic_written(wildcards=None):
+    """What must be written before the raw tables can be read: nothing, unless they are invented."""
+    return f"{MIMIC}/raw/SYNTHETIC.txt" if mimic_raw() == f"{MIMIC}/raw" else []
+
+
+def mimic_built(dataset):
+    """The files a data set is read from; none where there are no raw tables, which its loader then reports."""
+    if dataset not in ("mimic", "mimic_seq") or not mimic_raw():
+        return []
+    return [
+        f"{MIMIC}/{name}"
+        for name in ("mimic.parquet", "mimic_seq.parquet", "build.json")
+    ]
+
+
+def mimic_options(dataset):
+    """What the loader of a data set is told: where the built files are."""
+    return {"built": MIMIC} if mimic_built(dataset) else {}
+
+
+def mimic_choices(*names):
+    """The cohort choices a stage uses, as JSON; without names, all."""
+    chosen = config["data"]["mimic"]["options"]
+    return json.dumps({key: chosen[key] for key in chosen if not names or key in names})
+
+
+def available(wildcards=None):
+    """The data sets this run has, each missing one replaced by its stand-in if that can be had."""
+    found = []
+    for name in config["datasets"]:
+        for candidate in (name, config["fallback"].get(name)):
+            if candidate:
+                status = checkpoints.dataset.get(dataset=candidate).output.status
+                if json.loads(Path(status).read_text())["available"]:
+                    found.append(candidate)
+                    break
+    return list(dict.fromkeys(found))
+
+
+def planned(wildcards=None):
+    """(data set, model, number of splits) of everything this run does."""
+    return [
+        (d, m, plan.n_splits(config, d))
+        for d in available()
+        for m in plan.models_for(config, d)
+    ]
+
+
+def chunk_names(dataset, model):
+    return {f"{c.index:04d}": c for c in plan.chunks(config, dataset, model)}
