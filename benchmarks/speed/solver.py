@@ -40,7 +40,11 @@ class Row(NamedTuple):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of this measurement."""
     parser.add_argument("--quick", action="store_true", help="fewer batches; under a minute on a quiet machine")
-    parser.add_argument("--trials", action="store_true", help="whole trials instead: wall clock and NLL over 5 seeds")
+    parser.add_argument(
+        "--trials", action="store_true", help="whole trials instead: time and NLL over 5 seeds (an hour)"
+    )
+    parser.add_argument("--dataset", choices=sorted(BATCH), help="with --trials: this set alone")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5], help="with --trials")
     parser.add_argument("--scaling", action="store_true", help="cost by batch, width, depth and memory instead")
 
 
@@ -50,12 +54,13 @@ def run(args: argparse.Namespace) -> int:
     if args.trials:
         from benchmarks.speed._trials import compare_trials
 
-        return compare_trials(args.quick)
+        return compare_trials([args.dataset] if args.dataset else list(BATCH), args.seeds, args.quick)
     if args.scaling:
         from benchmarks.speed._scaling import scaling_tables
 
         return scaling_tables(args.quick)
-    general, separable = [], []
+    general: list[dict[str, Row]] = []
+    separable: list[dict[str, Row]] = []
     for dataset in BATCH:
         parts, note = first_split(dataset)
         print(f"\n{note}; batches of {BATCH[dataset]}, one thread, CPU time")
@@ -80,7 +85,7 @@ def error_ratio(rows: dict[str, Row]) -> float:
 
 def measure(dataset: str, name: str, size: str, parts: dict[str, SurvivalData], quick: bool) -> dict[str, Row]:
     """Time and error of every scheme at one trained state."""
-    models = {scheme: _load(dataset, name, size, scheme) for scheme in SCHEMES}
+    models = {scheme: load_state(dataset, name, size, scheme) for scheme in SCHEMES}
     steps = settle(models["fast"], parts["valid"])
     batches = draw_batches(models["fast"], parts["train"], BATCH[dataset], count=2 if quick else 8)
     timed = batches[: 2 if quick else 5]
@@ -166,7 +171,8 @@ def draw_batches(model: OdeModel, train: SurvivalData, size: int, count: int) ->
     return [whole.take(torch.as_tensor(np.sort(order[i * size : (i + 1) * size]))) for i in range(count)]
 
 
-def _load(dataset: str, name: str, size: str, scheme: str) -> OdeModel:
+def load_state(dataset: str, name: str, size: str, scheme: str) -> OdeModel:
+    """A trained state, to be stepped by the given scheme."""
     cls = registry.model(name)
     state = torch.load(STATES / f"{dataset}_{name}_{size}.pt", weights_only=True)
     state["hyper"]["solver"] = scheme
