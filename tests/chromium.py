@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -18,6 +19,11 @@ FLAGS = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"),
     # Nothing on the page may need the network: every name resolves to nowhere.
     *("--host-resolver-rules=MAP * ~NOTFOUND", "--remote-debugging-pipe"),
+)
+MOVE = (
+    "import fcntl, os, sys; "
+    "a, b = (fcntl.fcntl(int(n), fcntl.F_DUPFD, 10) for n in sys.argv[1:3]); "
+    "os.dup2(a, 3); os.dup2(b, 4); os.execv(sys.argv[3], sys.argv[3:])"
 )
 LIMIT = 60.0  # seconds for one answer
 
@@ -35,8 +41,8 @@ class Page:
         self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         to_read, self._write = os.pipe()
         self._read, to_write = os.pipe()
-        # The browser wants the pipe at descriptors 3 and 4; a shell puts it there.
-        command = ["sh", "-c", f'exec "$0" "$@" 3<&{to_read} 4>&{to_write}', binary, *FLAGS]
+        # The browser wants the pipe at descriptors 3 and 4: a step between puts it there, whatever ours are.
+        command = [sys.executable, "-c", MOVE, str(to_read), str(to_write), binary, *FLAGS]
         command.append(f"--user-data-dir={self._folder.name}")
         self._process = subprocess.Popen(
             command, pass_fds=(to_read, to_write), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

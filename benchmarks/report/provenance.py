@@ -33,7 +33,7 @@ def chain(run: Results, dataset: str, metric: str, g_tau: str, model: str) -> Ch
     wanted = {"dataset": dataset, "metric": metric, "g_tau": g_tau, "model": model}
     cells = run.cells
     for name, value in wanted.items():
-        known = list(dict.fromkeys(cells[name]))
+        known = sorted(set(cells[name]))
         if value not in known:
             raise ValueError(
                 f"run {run.name} has no cell with {name} {value!r}; "

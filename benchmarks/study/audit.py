@@ -31,7 +31,7 @@ SAME = ("identity", "data", "seed", "status", "epochs", "best_epoch", "stopped_b
 def pick(trials: pd.DataFrame, n: int, seed: int) -> list[Row]:
     """n different rows, each as likely as any other."""
     rows = rng_for(seed, "audit").permutation(len(trials))[:n]
-    return [trials.iloc[int(k)].to_dict() for k in sorted(rows)]
+    return [_plain(trials.iloc[int(k)]) for k in sorted(rows)]
 
 
 def named(trials: pd.DataFrame, text: str) -> Row:
@@ -46,7 +46,12 @@ def named(trials: pd.DataFrame, text: str) -> Row:
         found = found[found[name] == value]
         if found.empty:
             raise ValueError(f"the run has no trial with {name} {value!r}; choose among {', '.join(map(str, known))}")
-    return dict(found.iloc[0])
+    return _plain(found.iloc[0])
+
+
+def _plain(row: pd.Series) -> Row:
+    """Python's own numbers, so that a difference is printed to the last digit and without decoration."""
+    return {name: value.item() if hasattr(value, "item") else value for name, value in row.items()}
 
 
 class Audit:
