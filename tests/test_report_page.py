@@ -125,7 +125,7 @@ def test_the_first_screen_counts_verdicts_and_says_what_the_run_lacks(tmp_path: 
 
 def test_data_that_are_not_real_are_marked_wherever_they_appear(tmp_path: Path) -> None:
     text = page(tmp_path, datasets=("support", "mimic"), marks={"mimic": "synthetic"}, n=2).page
-    assert "<strong>MIMIC here is synthetic data.</strong>" in text
+    assert "<strong>MIMIC: synthetic data.</strong>" in text
     assert "So few splits have wide error bars" in text
     for heading in re.findall(r"<(?:h3|summary)[^>]*>(?:<h3>)?([^<]*MIMIC[^<]*)(.{0,60})", text):
         if "SEQ" not in heading[0]:

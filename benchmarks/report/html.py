@@ -46,6 +46,7 @@ def build(run: Results, figures: Path, published: pd.DataFrame, measured: pd.Dat
         counts=html_context.count_rows(rows),
         agreement=html_context.agreement_tables(rows, run),
         results=html_context.result_tables(run, rows),
+        extras=html_context.extra_tables(run),
         claims=claims.to_dict("records"),
         deviations=deviations(run),
         conventions=html_context.convention_tables(found, run),
@@ -58,6 +59,7 @@ def build(run: Results, figures: Path, published: pd.DataFrame, measured: pd.Dat
         codes=list(dict.fromkeys(map(str, run.trials["code"]))),
         config=json.dumps(dict(run.config), indent=1, sort_keys=True),
         n_trials=len(run.trials),
+        marks={name: run.marks.get(name, "") for name in run.trials["dataset"].unique()},
     )
     return Report(page, rows, claims, rankings(found))
 

@@ -24,6 +24,7 @@ from benchmarks.report.labels import DATASETS, TRUNCATION_ORDER, in_order, model
 from benchmarks.report.latex import NOT_SEARCHED, PAPER_SPLITS, PAPER_TRIALS
 from benchmarks.report.provenance import hyper_text, trial_rows
 from benchmarks.report.results import Results, Row
+from benchmarks.study.statistics import ALPHA
 
 PAPER_EPOCHS = 100
 FEW = 5  # splits; the fewest the paper uses
@@ -34,6 +35,7 @@ def head(run: Results, rows: pd.DataFrame, claims: pd.DataFrame) -> Row:
     found = rows["verdict"].value_counts()
     tally: list[Row] = [{"verdict": v, "n": int(found.get(v, 0))} for v in VERDICTS]
     said = claims["verdict"].value_counts()
+    efforts = [effort(run, name) for name in dataset_names(run)]
     compared = sum(t["n"] for t in tally[:3])
     return {
         "run": run.name,
@@ -43,10 +45,10 @@ def head(run: Results, rows: pd.DataFrame, claims: pd.DataFrame) -> Row:
         "tally": tally,
         "claims": [{"verdict": v, "n": int(said.get(v, 0))} for v in CLAIM_VERDICTS],
         "n_claims": len(claims),
-        "efforts": [effort(run, name) for name in dataset_names(run)],
+        "efforts": efforts,
         "below": shortfalls(run),
         "few_splits": few_splits(run),
-        "marks": {dataset_label(name): mark for name, mark in run.marks.items()},
+        "marks": {m: [e["label"] for e in efforts if e["mark"] == m] for m in sorted(set(run.marks.values()))},
         "missing": [dataset_label(n) for n, note in run.notes.items() if not note.get("available", True)],
         "convention": run.config["evaluation"]["convention"],
     }
@@ -100,7 +102,9 @@ def agreement_tables(rows: pd.DataFrame, run: Results) -> list[Row]:
         {
             "name": name,
             "counts": totals[name],
-            "rows": [_agreement_row(row) for row in part.to_dict("records")],
+            "rows": [
+                _agreement_row(row) | {"mark": run.marks.get(row["dataset"], "")} for row in part.to_dict("records")
+            ],
             "run": bool((part["verdict"] != "not run").any()),
             "mark": run.marks.get(part["dataset"].iloc[0], "") if name != "Ablation" else "",
         }
@@ -163,7 +167,8 @@ def _result(cell: Row | None, row: Row | None, key: tuple[str, ...]) -> Row:
     title = f"{cell['n_splits']} of {cell['n_planned']} splits, {plural(trials, 'trial')} each"
     if known(cell["p_value"]):
         title += f"; against SODEN p = {cell['p_value']:.2g}, corrected {cell['p_corrected']:.2g}"
-    paper = mean_and_error(row["paper_mean"], row["paper_standard_error"]) if row else ""
+    compared = row is not None and row["verdict"] != "not comparable"  # invented data have no published value
+    paper = mean_and_error(row["paper_mean"], row["paper_standard_error"]) if row and compared else ""
     return {
         "text": mean_and_error(cell["mean"], cell["standard_error"]) + ("*" if cell["significant"] else ""),
         "mean": cell["mean"],
@@ -174,6 +179,24 @@ def _result(cell: Row | None, row: Row | None, key: tuple[str, ...]) -> Row:
         "title": title,
         "link": slug("rows", key[1], key[2]),
     }
+
+
+def extra_tables(run: Results) -> list[Row]:
+    """D-calibration, which the paper does not report: the statistic, and on how many splits it is not rejected."""
+    tables = []
+    for dataset in dataset_names(run):
+        scores = run.scores[run.scores["dataset"] == dataset]
+        p_values = scores[scores["metric"] == "dcal_p"].dropna(subset="value")
+        cells = run.cells[(run.cells["dataset"] == dataset) & (run.cells["metric"] == "dcal")]
+        found = {row["model"]: row for row in cells.to_dict("records") if known(row["mean"])}
+        rows = []
+        for model in model_order(found):
+            mine = p_values.loc[p_values["model"] == model, "value"]
+            row = {"model": model, "mean": found[model]["mean"], "error": found[model]["standard_error"]}
+            rows.append(row | {"kept": int((mine >= ALPHA).sum()), "of": len(mine)})
+        if rows:
+            tables.append({**effort(run, dataset), "rows": rows})
+    return tables
 
 
 def convention_tables(found: list[Comparison], run: Results) -> list[Row]:
