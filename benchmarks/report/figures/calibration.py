@@ -17,6 +17,7 @@ from benchmarks.report.figures.style import (
     Drawing,
     Look,
     NothingToDraw,
+    columns_for,
     dataset_label,
     grid,
     handle,
@@ -29,7 +30,6 @@ from benchmarks.report.figures.style import (
 
 LOOKS = (Look(BLUE, "o", "-"), Look(GREEN, "s", "--"), Look(VERMILION, "^", ":"))  # early, middle, late horizon
 QUARTERS = ("1st quartile", "median", "3rd quartile")
-COLUMNS = 4
 
 
 def draw(run: RunFolder) -> list[Drawing]:
@@ -67,7 +67,7 @@ def by_decile(rows: list[dict[str, Any]]) -> pd.DataFrame:
 
 
 def _figure(run: RunFolder, dataset: str, frames: dict[str, pd.DataFrame]) -> Drawing:
-    columns = min(COLUMNS, len(frames))
+    columns = columns_for(len(frames))
     rows = -(-len(frames) // columns)
     figure, axes = grid(rows, columns, 0.95 + rows * WIDTH / max(columns, 3), WIDTH, sharex=True, sharey=True)
     panels = [panel for row in axes for panel in row]

@@ -14,6 +14,7 @@ from benchmarks.report.figures.style import (
     WIDTH,
     Drawing,
     NothingToDraw,
+    dark,
     dataset_label,
     freeze,
     grid,
@@ -111,6 +112,7 @@ def _panel(axes: Axes, table: pd.DataFrame, metric: str) -> list[Annotation]:
             xytext=(6, 3),
             textcoords="offset points",
             fontsize=6.5,
+            color=dark(style.colour),
             path_effects=[withStroke(linewidth=1.5, foreground="white")],
         )
         labels.append(label)

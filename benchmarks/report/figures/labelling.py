@@ -37,7 +37,7 @@ def place_labels(axes: Axes, labels: Sequence[Annotation], bars: Iterable[tuple[
         label.set_position(offset)
         label.set_horizontalalignment("center")
         label.set_verticalalignment("center")
-        if best[1] > DISTANCES[1]:
+        if best[1] > DISTANCES[0]:
             axes.annotate(
                 "",
                 label.xy,

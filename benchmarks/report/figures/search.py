@@ -15,6 +15,7 @@ from benchmarks.report.figures.style import (
     GREY,
     Drawing,
     NothingToDraw,
+    columns_for,
     dataset_label,
     grid,
     heading,
@@ -24,7 +25,6 @@ from benchmarks.report.figures.style import (
     title,
 )
 
-COLUMNS = 4
 # The two discrete-time models are chosen by C^td, because their losses of different grids cannot be compared.
 BY_CTD = ("deephit", "nnet_survival")
 
@@ -84,7 +84,7 @@ def curves(trials: pd.DataFrame) -> Values:
 
 
 def _figure(run: RunFolder, dataset: str, trials: pd.DataFrame, models: list[str]) -> Drawing:
-    columns = min(COLUMNS, len(models))
+    columns = columns_for(len(models))
     rows = -(-len(models) // columns)
     figure, axes = grid(rows, columns, 0.75 + 1.5 * rows)
     panels = [panel for row in axes for panel in row]

@@ -13,6 +13,7 @@ import matplotlib as mpl
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -94,6 +95,12 @@ def look(model: str) -> Look:
     return LOOKS.get(model) or OTHERS[sum(model.encode()) % len(OTHERS)]
 
 
+def dark(colour: str) -> str:
+    """A colour dark enough for small print on white."""
+    red, green, blue = to_rgb(colour)
+    return to_hex((0.65 * red, 0.65 * green, 0.65 * blue))
+
+
 def model_label(name: str) -> str:
     """As printed in the paper, or the name itself."""
     return MODELS.get(name, name)
@@ -112,6 +119,11 @@ def grid(
     FigureCanvasAgg(figure)
     axes = figure.subplots(rows, columns, squeeze=False, **kwargs)
     return figure, [list(row) for row in axes]
+
+
+def columns_for(panels: int) -> int:
+    """Columns of small panels: at most four, and few empty places in the last row."""
+    return panels if panels <= 4 else 3 if panels <= 6 else 4
 
 
 def title(axes: Axes, text: str, mark: str = "", below: str = "") -> None:
