@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -122,7 +123,7 @@ def test_rescaled_batch_equals_subjects_solved_alone_in_their_own_time() -> None
     together, lam = integrate(h, Y, 50, math.inf)
     for i, y in enumerate(Y):
         grid = torch.linspace(0, float(y), 51, dtype=torch.float64)
-        stages = [(a, (a + b) / 2, (a + b) / 2, b) for a, b in zip(grid[:-1], grid[1:], strict=True)]
+        stages = [(a, (a + b) / 2, (a + b) / 2, b) for a, b in itertools.pairwise(grid)]
         times = [t for stage in stages for t in stage] + [grid[-1]]
         alone = rk4(
             lambda k, L, i=i, times=times: rates[i] * torch.exp(-L) + times[k],  # type: ignore[misc]
