@@ -41,17 +41,14 @@ class DeepHit(DiscreteTime):
 
 def deephit_loss(phi: Tensor, label: Tensor, event: Tensor, alpha: float, sigma: float) -> Tensor:
     """The mean loss of a batch, pairs compared within it; a zero logit stands for survival past the last cut."""
-    phi = pad(phi, (0, 1))
-    phi = phi - phi.amax(1, keepdim=True)
-    mass = phi.exp().cumsum(1)  # F_l but for the factor 1 / total
-    total = mass[:, -1]
+    log_p = pad(phi, (0, 1)).log_softmax(1)
+    F = log_p.exp().cumsum(1)
     own = label[:, None]
-    mass_own = mass.gather(1, own)[:, 0]
-    log_p = phi.gather(1, own)[:, 0]
-    log_S = (total - mass_own).relu().add(EPS).log()
-    nll = ((total + EPS).log() - torch.where(event > 0, log_p, log_S)).mean()
-    total = total * sigma
-    return alpha * nll + (1 - alpha) * ranking_loss(mass / total[:, None], mass_own / total, label, event)
+    F_own = F.gather(1, own)[:, 0]
+    guard = EPS * log_p.amax(1).exp()  # pycox adds EPS before it divides by the sum of exponentials
+    log_S = (1 - F_own).relu().add(guard).log()
+    nll = -torch.where(event > 0, log_p.gather(1, own)[:, 0], log_S).mean()
+    return alpha * nll + (1 - alpha) * ranking_loss(F / sigma, F_own / sigma, label, event)
 
 
 def ranking_loss(F: Tensor, F_own: Tensor, label: Tensor, event: Tensor) -> Tensor:
