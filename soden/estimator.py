@@ -122,9 +122,7 @@ class SODEN(Estimator):
         same forms, replace the held-out rows. Raises FitDiverged if no epoch ends with finite numbers; warns if a
         later one does not, and keeps the best state before it.
         """
-        check_parameters(
-            self.get_params()
-        )  # here and not in __init__, where scikit-learn wants values kept as they come
+        check_parameters(self.get_params())  # not in __init__: scikit-learn wants values kept as they come
         rows = self._read(X, seq)
         if len(rows.x) < 2:
             raise ValueError(f"cannot learn from n_samples={len(rows.x)}: at least two subjects are needed")
@@ -133,8 +131,10 @@ class SODEN(Estimator):
         if X_val is not None:
             check_columns(X_val, column_names(X), rows.x.shape[1], type(self).__name__)
             held_out = self._read(X_val, seq_val)
-            if (held_out.seq is None) != (rows.seq is None):
-                raise ValueError("series are needed in both parts or in none: pass seq= and seq_val= together")
+            if held_out.channels != rows.channels:
+                raise ValueError(
+                    f"seq has {rows.channels} series per subject, seq_val {held_out.channels}; pass the same"
+                )
             time_val, event_val = outcomes(time_val, event_val, len(held_out.x))
             scaling = Scaling.learn(rows, time, self.standardise)
             train, valid = scaling.survival(rows, time, event), scaling.survival(held_out, time_val, event_val)
@@ -312,7 +312,7 @@ class SODEN(Estimator):
         check_columns(X, None if names is None else names.tolist(), self.n_features_in_, type(self).__name__)
         rows = self._read(X, seq)
         channels = len(self.scaling_.seq_mean)
-        if channels != (0 if rows.seq is None else rows.seq.shape[2]):
+        if channels != rows.channels:
             raise ValueError(
                 f"the model was fitted with {channels or 'no'} series per subject, so seq must have "
                 + (f"shape (n, steps, {channels})" if channels else "been left out")

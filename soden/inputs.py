@@ -168,6 +168,11 @@ class Rows(NamedTuple):
     x: FloatArray
     seq: FloatArray | None
 
+    @property
+    def channels(self) -> int:
+        """Series per subject; 0 without any."""
+        return 0 if self.seq is None else int(self.seq.shape[2])
+
     def take(self, rows: slice | IntArray) -> Rows:
         """Some of them."""
         return Rows(self.x[rows], None if self.seq is None else self.seq[rows])

@@ -134,7 +134,7 @@ def bad(array, value, at=(3, 1)):
             (X, TIME, EVENT),
             {"seq": np.zeros((200, 3, 1)), "X_val": X, "time_val": TIME, "event_val": EVENT},
             ValueError,
-            "pass seq= and seq_val= together",
+            "seq has 1 series per subject, seq_val 0; pass the same",
         ),
     ],
 )
