@@ -27,9 +27,9 @@ NUMBERS = {
     "pressure": [0, 90, 120, 399, 400, 401],
     "fahrenheit": [70, 71, 98.6, 101.3, 119, 120],
     "celsius": [10, 11, 36.6, 39, 49, 50],
-    "saturation": [0, 70, 95, 100, 101],
+    "saturation": [0, 80, 95, 100, 101],
     "coma": [1, 2, 3, 4, 5, 6],
-    "oxygen": [0.2, 0.21, 0.5, 1, 1.5, 20, 21, 40, 100, 101, 0],
+    "oxygen": [*[0] * 6, 0.2, 0.21, 0.5, 1, 1.5, 20, 21, 40, 100, 101],
     "lab": [0, -1, 0.5, 4, 20, 30, 31, 70, 71, 100, 101, 150, 151, 200, 201, 300, 301, 800, 801, 1000, 1001, 10001],
 }
 CODES = "042 0429 0449 045 0419 20000 20238 20239 2024 20248 20249 2025 20302 20303 2386 2387 2733 20892 20893".split()  # noqa: SIM905
@@ -56,14 +56,16 @@ class Writer:
         return options[int(self.rng.integers(len(options)))]
 
     def at(self, origin: int, low_h: float, high_h: float) -> int:
-        return origin + 1800 * int(self.rng.integers(2 * low_h, 2 * high_h + 1)) + self.pick([0, 0, 0, -60, 60])
+        if self.rng.random() < 0.1:
+            return origin + HOUR * self.pick([0, 24, max(low_h, -6)])  # the ends of the windows
+        return origin + 1800 * int(self.rng.integers(2 * low_h, 2 * high_h + 1)) + self.pick([0, 0, 0, 0, -60, 60])
 
     def patient(self, subject: int) -> None:
         admit = 5_000_000_000 // 86400 * 86400 + 18 * HOUR + subject * 40 * 86400
         # Exactly fifteen years of 365.25 days, a day less, and old enough; some are "300".
-        age = self.pick([5478.75, 5477.75, 20000.75, 25000.75, 30000.75, 25000.75, 109_600.75])
+        age = self.pick([5478.75, 5477.75, *[20000.75, 25000.75, 30000.75] * 3, 109_600.75])
         first = admit + HOUR * self.pick([0, 1, 7])
-        death = self.pick([None, None, None, 23.75, 24, 24 + 1 / 60, 60, 24 * 400, 0.5])
+        death = self.pick([*[None] * 5, 23.75, 24, 24 + 1 / 60, 60, 24 * 400, 0.5])
         dod = "" if death is None else stamp((first + int(death * HOUR)) // 86400 * 86400)
         self.add("PATIENTS", SUBJECT_ID=subject, DOB=stamp(admit - int(age * 86400)), DOD=dod, DOD_HOSP="")
         for k in range(self.pick([1, 1, 2])):
@@ -72,7 +74,8 @@ class Writer:
             self.admission(subject, start, first + k * 20 * 86400, first + int(death * HOUR) if in_hospital else None)
 
     def admission(self, subject: int, admit: int, intime: int, death: int | None) -> None:
-        hadm, left = len(self.rows.get("ADMISSIONS", [])) + 100_000, death or self.at(intime, 30, 200)
+        hadm = len(self.rows.get("ADMISSIONS", [])) + 100_000
+        left = death or intime + HOUR * self.pick(range(30, 200))
         kind = self.pick(["ELECTIVE", "EMERGENCY", "URGENT"])
         died = "" if death is None else stamp(death)
         times = {"ADMITTIME": stamp(admit), "DISCHTIME": stamp(left), "DEATHTIME": died}
@@ -83,12 +86,14 @@ class Writer:
             self.add("SERVICES", SUBJECT_ID=subject, HADM_ID=hadm, TRANSFERTIME=moved, CURR_SERVICE=service)
         for _ in range(self.pick([0, 1, 3])):
             self.add("DIAGNOSES_ICD", SUBJECT_ID=subject, HADM_ID=hadm, SEQ_NUM=1, ICD9_CODE=self.pick(CODES))
-        stays = self.pick([0, 1, 1, 1, 2, 3])
-        long = self.pick([6, 20, 40, 60])
-        for i in range(stays):
-            self.stay(subject, hadm, intime + i * self.pick([2, 10, 24]) * HOUR + i, long)
-        for _ in range(self.pick([0, 10, 60, 150])):
-            self.lab(subject, hadm, intime, long)
+        long = self.pick([6, 25, 40, 60])
+        for i in range(self.pick([0, *[1] * 6, 2, 3])):
+            self.stay(subject, hadm, intime + i * self.pick([2, 10, 24]) * HOUR, long)
+        for _ in range(self.pick([0, 5, 20, 50])):
+            item, number = self.pick(sorted(known.TESTED - {50800, 50821})), self.pick([*NUMBERS["lab"], ""])
+            self.lab(subject, hadm, item, self.at(intime, -8, long), str(number), number)
+        for _ in range(self.pick([1, 2, 4])):
+            self.gas(subject, hadm, self.at(intime, -8, 30))
 
     def stay(self, subject: int, hadm: int, intime: int, long: int) -> None:
         stay = len(self.rows.get("ICUSTAYS", [])) + 200_000
@@ -96,28 +101,49 @@ class Writer:
         source = self.pick(["carevue", "metavision"])
         span = {"INTIME": stamp(intime), "OUTTIME": stamp(intime + long * HOUR)}
         self.add("ICUSTAYS", **ids, DBSOURCE=source, **span)
-        common = sorted(known.CHARTED - known.VENT) * 3 + sorted(known.VERBAL | known.MOTOR | known.EYES) * 4
-        for _ in range(self.pick([0, 40, 120, 300])):
-            item = self.pick(common) if self.rng.random() < 0.96 else self.pick(sorted(known.VENT))
-            number = self.pick([*NUMBERS[kind_of(item)], ""])
-            text = self.pick([*TEXTS[item], ""]) if item in TEXTS else str(number)
-            lost = {**ids, "ICUSTAY_ID": ""} if self.rng.random() < 0.02 else ids
-            values = {"VALUE": text, "VALUENUM": number, "ERROR": self.pick(["", "0", "", "0", "1"])}
-            self.add("CHARTEVENTS", **lost, ITEMID=item, CHARTTIME=stamp(self.at(intime, -2, long)), **values)
-        for _ in range(self.pick([0, 10, 30])):
+        coma, oxygen = sorted(known.VERBAL | known.MOTOR | known.EYES), sorted(known.FIO2 | known.SPO2)
+        vent = [*sorted(known.VENT)[:3], 720, 223848, 223849, 467, 648, 640, 226732]
+        # What the stay is rich in, and how often it is charted: rules about gaps need rare rows, ties need many.
+        for items, rows in self.pick([
+            [(sorted(known.CHARTED - known.VENT), 80), (sorted(known.VENT), 4)],
+            [([467, 469, 226732], self.pick([1, 2, 4])), (oxygen, 20)],
+            [(vent, self.pick([2, 4, 8])), (oxygen, 20)],
+            [(coma, self.pick([8, 15, 60])), (vent, 3), (oxygen, 5)],
+        ]):  # fmt: skip
+            for _ in range(rows):
+                time = self.at(intime, -2, long)
+                time -= (
+                    (time - intime) % (4 * HOUR) if items is vent and self.rng.random() < 0.6 else 0
+                )  # gaps of exactly 8 h
+                self.charted(ids, self.pick(items), time)
+        for _ in range(self.pick([0, 5, 15])):
             item, ml = self.pick([*sorted(known.URINE), 40054, 227488]), self.pick([0, 50, 120.5, "", 3000])
             self.add("OUTPUTEVENTS", **ids, ITEMID=item, CHARTTIME=stamp(self.at(intime, -2, long)), VALUE=ml)
         for _ in range(self.pick([0, 0, 2])):
             item = self.pick([*sorted(known.EXTUBATION), 225792])
             self.add("PROCEDUREEVENTS_MV", **ids, STARTTIME=stamp(self.at(intime, 0, long)), ITEMID=item)
 
-    def lab(self, subject: int, hadm: int, intime: int, long: int) -> None:
-        item = self.pick([*sorted(known.TESTED), 50800, 50821, 50821, 50821, 50816])
-        number = self.pick([*NUMBERS["lab"], 90, 250, ""])
-        text, number = (self.pick(TEXTS[50800]), "") if item == 50800 else (str(number), number)
-        owner = {"SUBJECT_ID": subject, "HADM_ID": "" if self.rng.random() < 0.05 else hadm}
-        time = stamp(self.at(intime, -8, long))
-        self.add("LABEVENTS", **owner, ITEMID=item, CHARTTIME=time, VALUE=text, VALUENUM=number)
+    def charted(self, ids: dict[str, Any], item: int, time: int) -> None:
+        number = self.pick([*NUMBERS[kind_of(item)], ""])
+        text = self.pick([*TEXTS[item], ""]) if item in TEXTS else str(number)
+        lost = {**ids, "ICUSTAY_ID": ""} if self.rng.random() < 0.02 else ids
+        values = {"VALUE": text, "VALUENUM": number, "ERROR": self.pick(["", "0", "", "0", "", "0", "1"])}
+        self.add("CHARTEVENTS", **lost, ITEMID=item, CHARTTIME=stamp(time), **values)
+
+    def gas(self, subject: int, hadm: int, time: int) -> None:
+        """A sample near the classifier's threshold, now and then drawn twice or with a flaw."""
+        for _ in range(self.pick([1, 1, 2])):
+            po2 = self.pick([*[int(self.rng.integers(38, 62))] * 4, int(self.rng.integers(30, 130)), 0, 800, 801])
+            self.lab(subject, hadm, 50821, time, str(po2), po2)
+            if self.rng.random() < 0.4:
+                self.lab(subject, hadm, 50800, time, self.pick(TEXTS[50800]), "")
+            if self.rng.random() < 0.5:
+                fio2 = self.pick([21, 40, 50, 100, 101])
+                self.lab(subject, hadm, 50816, time, str(fio2), fio2)
+
+    def lab(self, subject: int, hadm: int, item: int, time: int, text: str, number: Any) -> None:
+        owner = {"SUBJECT_ID": subject, "HADM_ID": "" if self.rng.random() < 0.03 else hadm}
+        self.add("LABEVENTS", **owner, ITEMID=item, CHARTTIME=stamp(time), VALUE=text, VALUENUM=number)
 
 
 def stamp(seconds: int) -> str:
