@@ -71,10 +71,10 @@ def test_blocks_change_nothing(fitted, monkeypatch):
 @pytest.mark.parametrize("cls", CLASSES)
 def test_recovers_known_survival_curves(cls):
     """Closed form: S = exp(-t exp(0.07 (x0 - 50)) / 365)."""
-    X, time, event = simulate(4000, seed=1)
+    X, time, event = simulate(3000, seed=1)
     new = np.array([[40.0, 0.0, 3.0], [50.0, 0.0, 3.0], [60.0, 0.0, 3.0]])
     t = np.array([50.0, 150.0, 365.0, 700.0])
-    model = cls(hidden=16, batch_size=128, lr=5e-3, max_epochs=25).fit(X, time, event)
+    model = cls(hidden=16, batch_size=128, lr=5e-3, max_epochs=20).fit(X, time, event)
     truth = np.exp(-t * np.exp(0.07 * (new[:, :1] - 50)) / 365)
     assert np.abs(model.predict_survival(new, t) - truth).mean() < 0.03
     median = 365 * np.log(2) * np.exp(-0.07 * (new[:, 0] - 50))
@@ -109,7 +109,7 @@ def test_quantiles_invert_the_curves(fitted):
     t = fitted.predict_quantile(X, q)
     assert t.shape == (200, 3)
     assert (np.diff(t, axis=1) > 0).all()
-    for i in range(0, 200, 20):
+    for i in (0, 90, 199):
         np.testing.assert_allclose(fitted.predict_survival(X[i : i + 1], t[i])[0], 1 - q, atol=1e-5)
     np.testing.assert_array_equal(fitted.predict_median(X), t[:, 2])
 
@@ -167,7 +167,7 @@ def test_series_are_read():
     seq = rng.normal(100, 10, (400, 5, 2)) + 30 * rng.normal(size=(400, 1, 1))
     time = rng.exponential(np.exp(-(seq.mean((1, 2)) - 100) / 20))
     noise = rng.normal(size=(400, 1))
-    model = SODEN(hidden=16, lr=1e-2, max_epochs=20).fit(noise, time, seq=seq)
+    model = SODEN(hidden=8, lr=1e-2, max_epochs=12).fit(noise, time, seq=seq)
     assert model.score(noise, time, seq=seq) > 0.75
     assert 0.4 < SODEN(**SMALL).fit(noise, time).score(noise, time) < 0.6
     assert model.predict_survival(noise, [1.0, 2.0], seq=seq).shape == (400, 2)
