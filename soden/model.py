@@ -23,7 +23,7 @@ TOLERANCE = 5e-3  # largest relative gap in Lambda between N and 2N steps that k
 HUGE = 1e30  # a loss from which training does not come back; from 1e10 it does, and the paper's solver lets it
 BROKEN = 0.5  # a gap that the finest mesh must not leave
 FINE_STEPS = 128  # of the mesh behind predictions and the reported likelihood
-BLOCK = 1024  # subjects solved at once
+BLOCK = 2048  # subjects solved at once
 CELLS = 1 << 22  # numbers held at once when hazards are predicted: 16 MB in float32
 
 
