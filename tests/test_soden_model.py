@@ -198,13 +198,13 @@ def test_a_learning_rate_far_too_high_is_a_row_not_a_crash(cls: type[OdeModel]) 
 def test_a_gap_that_no_mesh_closes_is_divergence() -> None:
     model = Soden(HYPER, SHORT)
     model.steps = soden.model.MOST_STEPS
-    with pytest.raises(Diverged, match=r"Lambda changes by 80% between 192 and 384 steps"):
+    with pytest.raises(Diverged, match=r"Lambda changes by 80% between 96 and 192 steps"):
         model._control(0.8)
 
 
-def test_the_gap_is_relative_and_nan_is_not_small() -> None:
+def test_the_gap_is_relative_and_nan_is_infinite() -> None:
     assert relative_gap(torch.tensor([1.0, 2.2]), torch.tensor([1.0, 2.0])) == pytest.approx(0.1, rel=1e-3)
-    assert not relative_gap(torch.tensor([float("nan"), 1.0]), torch.ones(2)) <= 1
+    assert relative_gap(torch.tensor([float("nan"), 1.0]), torch.ones(2)) == float("inf")
 
 
 @pytest.mark.parametrize("solver", ["adjoint", "direct"])
