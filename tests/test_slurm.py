@@ -1,4 +1,4 @@
-"""A run through a real Slurm, with a job cancelled on the way; `tests/slurm.sh` brings one up where it can be installed."""
+"""A run through a real Slurm with a job cancelled on the way; `tests/slurm.sh` brings one up where it can."""
 
 import subprocess
 from pathlib import Path
