@@ -30,10 +30,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class Cost(NamedTuple):
-    """What one run took, in a process of its own."""
+    """What one run took, in a process of its own; CPU seconds hardly depend on what else the machine does."""
 
     seconds: float
-    peak_mb: float
+    cpu: float
+    peak_mb: float = 0.0
     rows: int = 0  # kept
 
 
@@ -43,8 +44,8 @@ class Size:
 
     rows: int
     plain_mb: float
-    gzip: float  # seconds: CHARTEVENTS alone, then all tables
-    gzip_all: float
+    gzip: Cost  # CHARTEVENTS alone, then all tables
+    gzip_all: Cost
     ours: Cost
     pandas: Cost
     build: Cost
@@ -52,7 +53,7 @@ class Size:
     @property
     def against_gzip(self) -> float:
         """R1: the CHARTEVENTS pass over bare decompression."""
-        return self.ours.seconds / self.gzip
+        return self.ours.seconds / self.gzip.seconds
 
     @property
     def against_pandas(self) -> float:
@@ -85,17 +86,20 @@ def measure(folder: Path, rows: int, repeat: int) -> Size:
     alone(_synthesise, raw, rows)
     tables = open_tables(raw)
     chartevents = tables["CHARTEVENTS"].path
-    costs: dict[str, list[Any]] = {"gzip": [], "gzip_all": [], "ours": [], "pandas": [], "build": []}
-    plain = 0
+    contestants: dict[str, Callable[[], Cost]] = {
+        "gzip": lambda: decompress([chartevents]),
+        "ours": lambda: alone(_ours, raw, out),
+        "pandas": lambda: alone(_pandas, chartevents, out),
+        "gzip_all": lambda: decompress([table.path for table in tables.values()]),
+        "build": lambda: alone(_build, raw, folder / "built"),
+    }
+    costs: dict[str, list[Cost]] = {name: [] for name in contestants}
     for _ in range(repeat):
-        seconds, plain = decompress([chartevents])
-        costs["gzip"].append(seconds)
-        costs["ours"].append(alone(_ours, raw, out))
-        costs["pandas"].append(alone(_pandas, chartevents, out))
-        costs["gzip_all"].append(decompress(table.path for table in tables.values())[0])
-        costs["build"].append(alone(_build, raw, folder / "built"))
-    best = {name: min(values) for name, values in costs.items()}
-    return Size(rows=rows, plain_mb=plain / 1e6, **best)
+        for name, contestant in contestants.items():
+            costs[name].append(contestant())
+    listed = subprocess.run(["gzip", "-l", str(chartevents)], capture_output=True, text=True, check=True).stdout
+    plain = int(listed.split()[-3]) / 1e6
+    return Size(rows=rows, plain_mb=plain, **{name: min(values) for name, values in costs.items()})
 
 
 def alone(function: Callable[..., Any], *args: Any) -> Any:
@@ -105,14 +109,28 @@ def alone(function: Callable[..., Any], *args: Any) -> Any:
         return pool.submit(function, *args).result()
 
 
-def decompress(paths: Iterable[Path]) -> tuple[float, int]:
-    """`gzip -dc` to nowhere: the physical limit. Seconds, and bytes that came out (counted outside the timing)."""
-    start = perf_counter()
+def decompress(paths: Iterable[Path]) -> Cost:
+    """`gzip -dc` to nowhere: the physical limit."""
+    start, before = perf_counter(), _cpu(resource.RUSAGE_CHILDREN)
     for path in paths:
         subprocess.run(["gzip", "-dc", str(path)], stdout=subprocess.DEVNULL, check=True)
-    seconds = perf_counter() - start
-    lengths = subprocess.run(["gzip", "-l", str(path)], capture_output=True, text=True, check=True).stdout
-    return seconds, int(lengths.split()[-3])
+    return Cost(perf_counter() - start, _cpu(resource.RUSAGE_CHILDREN) - before)
+
+
+def _cpu(who: int) -> float:
+    usage = resource.getrusage(who)
+    return usage.ru_utime + usage.ru_stime
+
+
+class _Stopwatch:
+    """Started at the work, after everything is imported; CPU of all threads."""
+
+    def __init__(self) -> None:
+        self.start, self.cpu = perf_counter(), _cpu(resource.RUSAGE_SELF)
+
+    def stop(self, rows: int = 0) -> Cost:
+        seconds, cpu = perf_counter() - self.start, _cpu(resource.RUSAGE_SELF) - self.cpu
+        return Cost(seconds, cpu, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, rows)
 
 
 def _synthesise(raw: Path, rows: int) -> None:
@@ -121,11 +139,8 @@ def _synthesise(raw: Path, rows: int) -> None:
     write(raw, max(rows // ROWS_PER_PATIENT, 20), seed=0, rows_chartevents=rows)
 
 
-def _peak_mb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
 def _ours(raw: Path, out: Path) -> Cost:
+    import pandas  # noqa: F401  (pyarrow does, at its first comparison)
     import pyarrow.parquet as pq
 
     from benchmarks.data.mimic3 import MimicOptions
@@ -133,10 +148,9 @@ def _ours(raw: Path, out: Path) -> Cost:
     from benchmarks.data.mimic3.events import build_events
 
     build_cohort(raw, out, MimicOptions())  # whose rows to keep; also loads what is compiled
-    start = perf_counter()
+    watch = _Stopwatch()
     build_events(raw, out, "CHARTEVENTS", MimicOptions())
-    seconds = perf_counter() - start
-    return Cost(seconds, _peak_mb(), pq.read_metadata(out / "events" / "chartevents.parquet").num_rows)
+    return watch.stop(pq.read_metadata(out / "events" / "chartevents.parquet").num_rows)
 
 
 def _pandas(path: Path, out: Path) -> Cost:
@@ -149,7 +163,7 @@ def _pandas(path: Path, out: Path) -> Cost:
     table = open_tables(path.parent)["CHARTEVENTS"]
     wanted = {column: list(ids) for column, ids in wanted_ids(table, out / "icustays.parquet").items()}
     spo2 = [int(fact["itemid"]) for fact in facts("items") if fact["signal"] == "spo2"]
-    start = perf_counter()
+    watch = _Stopwatch()
     kept = []
     for chunk in pd.read_csv(path, usecols=table.columns, dtype={"VALUE": "string"}, chunksize=CHUNK):
         good = (chunk["ERROR"] != 1) | chunk["ITEMID"].isin(spo2)
@@ -159,15 +173,15 @@ def _pandas(path: Path, out: Path) -> Cost:
         kept.append(rows.assign(CHARTTIME=pd.to_datetime(rows["CHARTTIME"])))
     result = pd.concat(kept)
     result.to_parquet(out / "pandas.parquet")
-    return Cost(perf_counter() - start, _peak_mb(), len(result))
+    return watch.stop(len(result))
 
 
 def _build(raw: Path, out: Path) -> Cost:
     from benchmarks.data.mimic3 import build
 
-    start = perf_counter()
+    watch = _Stopwatch()
     build(raw, out)
-    return Cost(perf_counter() - start, _peak_mb())
+    return watch.stop()
 
 
 def report(sizes: list[Size]) -> list[str]:
@@ -190,28 +204,26 @@ def report(sizes: list[Size]) -> list[str]:
     units = ("", "MB", "s", "s", "", "x gzip", "s", "x", "MB", "s", "s", "x gzip", "MB")
     lines = [" ".join(f"{text:>11}" for text in row) for row in (names, units)]
     for s in sizes:
-        cells: tuple[float, ...] = (
-            s.gzip,
-            s.ours.seconds,
-            s.rows / s.ours.seconds,
-            s.against_gzip,
-            s.pandas.seconds,
-            s.against_pandas,
-        )
-        cells += (s.ours.peak_mb, s.gzip_all, s.build.seconds, s.build.seconds / s.gzip_all, s.build.peak_mb)
-        numbers = (f"{v:>11,.0f}" if v >= 1000 else f"{v:>11.2f}" for v in (s.plain_mb, *cells))
+        ours, build = s.ours.seconds, s.build.seconds
+        cells: tuple[float, ...] = (s.plain_mb, s.gzip.seconds, ours, s.rows / ours, s.against_gzip)
+        cells += (s.pandas.seconds, s.against_pandas, s.ours.peak_mb)
+        cells += (s.gzip_all.seconds, build, build / s.gzip_all.seconds, s.build.peak_mb)
+        numbers = (f"{v:>11,.0f}" if v >= 1000 else f"{v:>11.2f}" for v in cells)
         lines.append(" ".join([f"{s.rows:>11,}", *numbers]))
     last = sizes[-1]
+    parts = {"gzip -dc": last.gzip, "pass": last.ours, "pandas": last.pandas, "gzip -dc of all": last.gzip_all}
+    cpu = ", ".join(f"{name} {cost.cpu:.1f}" for name, cost in (parts | {"build": last.build}).items())
+    lines.append(f"CPU seconds at {last.rows:,} rows: {cpu}")
     if len(sizes) > 1:
-        for what, cost in (("CHARTEVENTS pass", "ours"), ("whole build", "build")):
-            first, end = getattr(sizes[0], cost), getattr(last, cost)
-            power = math.log(end.seconds / first.seconds) / math.log(last.rows / sizes[0].rows)
-            lines.append(f"{what}: time grows as rows^{power:.2f}, peak {first.peak_mb:.0f} -> {end.peak_mb:.0f} MB")
+        for what, name in (("CHARTEVENTS pass", "ours"), ("whole build", "build")):
+            first, end = getattr(sizes[0], name), getattr(last, name)
+            power = math.log(end.cpu / first.cpu) / math.log(last.rows / sizes[0].rows)
+            lines.append(f"{what}: CPU grows as rows^{power:.2f}, peak {first.peak_mb:.0f} -> {end.peak_mb:.0f} MB")
     minutes = FULL_ROWS / last.rows / 60
     lines.append(
         f"extrapolated to {FULL_ROWS:,} rows, in minutes: CHARTEVENTS pass {last.ours.seconds * minutes:.1f} "
-        f"(gzip -dc {last.gzip * minutes:.1f}, pandas {last.pandas.seconds * minutes:.1f}), "
-        f"whole build {last.build.seconds * minutes:.1f} (gzip -dc {last.gzip_all * minutes:.1f})"
+        f"(gzip -dc {last.gzip.seconds * minutes:.1f}, pandas {last.pandas.seconds * minutes:.1f}), "
+        f"whole build {last.build.seconds * minutes:.1f} (gzip -dc {last.gzip_all.seconds * minutes:.1f})"
     )
     peak = max(last.ours.peak_mb, last.build.peak_mb)
     return [

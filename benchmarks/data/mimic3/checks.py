@@ -44,7 +44,7 @@ def write_checks(
 
 
 def _columns(mimic: Path) -> tuple[list[str], list[Any]]:
-    table = pq.read_table(mimic)
+    table = pq.ParquetFile(mimic).read()
     return table.column_names, table.columns
 
 

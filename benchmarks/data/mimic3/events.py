@@ -45,7 +45,7 @@ def extract(table: RawTable, keep: Keep, path: Path, options: MimicOptions) -> i
 def wanted_ids(table: RawTable, icustays: Path) -> dict[str, Collection[int]]:
     """The ids to look for: the table's items, and the cohort's ICU stays, else its admissions."""
     key = "ICUSTAY_ID" if "ICUSTAY_ID" in table.types else "HADM_ID"
-    ids = pc.unique(pq.read_table(icustays, columns=[key.lower()]).column(0)).to_pylist()
+    ids = pc.unique(pq.ParquetFile(icustays).read([key.lower()]).column(0)).to_pylist()
     items = {
         int(fact["itemid"]) for file in ("items", "ventilation") for fact in facts(file) if fact["table"] == table.name
     }
@@ -61,6 +61,8 @@ def _without_errors(batch: pa.Table) -> pa.Table:
     """Drop rows marked as errors (MetaVision only), but not SpO2: the source does not filter it."""
     if "ERROR" not in batch.column_names:
         return batch
-    spo2 = pa.array([int(fact["itemid"]) for fact in facts("items") if fact["signal"] == "spo2"], pa.int32())
-    good = pc.fill_null(pc.not_equal(batch["ERROR"], 1), True)
-    return batch.filter(pc.or_(good, pc.is_in(batch["ITEMID"], spo2))).drop_columns("ERROR")
+    keep = pc.fill_null(pc.not_equal(batch["ERROR"], 1), True)
+    for fact in facts("items"):
+        if fact["signal"] == "spo2":
+            keep = pc.or_(keep, pc.equal(batch["ITEMID"], int(fact["itemid"])))
+    return batch.filter(keep).drop_columns("ERROR")

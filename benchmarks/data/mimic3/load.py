@@ -55,7 +55,7 @@ def read_built(folder: Path) -> Built:
     """mimic.parquet and mimic_seq.parquet as arrays; the same patients in the same order in both."""
     try:
         about = json.loads((folder / "build.json").read_text(encoding="utf-8"))
-        static, hours = pq.read_table(folder / "mimic.parquet"), pq.read_table(folder / "mimic_seq.parquet")
+        static, hours = (pq.ParquetFile(folder / f"{name}.parquet").read() for name in ("mimic", "mimic_seq"))
     except (FileNotFoundError, pa.ArrowInvalid) as error:
         raise ValueError(
             f"{folder} is not a finished build ({error}); run `python -m benchmarks mimic build`"
