@@ -17,8 +17,6 @@ from soden.space import NETWORK
 from soden.training import Batch, Diverged, NeuralModel, chunked_mean
 from soden.types import Features, FitOptions, FitReport, FloatArray, SurvivalData
 
-START_STEPS = 6  # of the training mesh, and its least; more once the error on validation data passes TOLERANCE
-MOST_STEPS = 96  # the stages of a batch of 1024 in the widest network then take 1.6 GB
 TOLERANCE = 5e-3  # largest relative gap in Lambda between N and 2N steps that keeps N
 HUGE = 1e30  # a loss from which training does not come back; from 1e10 it does, and the paper's solver lets it
 BROKEN = 0.5  # a gap that the finest mesh must not leave
@@ -32,6 +30,8 @@ class OdeModel(NeuralModel):
 
     space = NETWORK
     hazard_class: ClassVar[type[Hazard]]
+    start_steps: ClassVar[int] = 6  # of the training mesh, and its least; more once the error passes TOLERANCE
+    most_steps: ClassVar[int] = 96  # the stages of a batch of 1024 in the widest network then take 1.6 GB
     net: Hazard
     steps: int
     tau: float
@@ -46,7 +46,7 @@ class OdeModel(NeuralModel):
     def prepare(self, train: SurvivalData) -> dict[str, Any]:
         """The clock's scale, the lower quartile of the times; the mesh starts coarse."""
         self.gaps = []
-        return {"steps": START_STEPS, "tau": float(np.quantile(train.time, 0.25))}
+        return {"steps": self.start_steps, "tau": float(np.quantile(train.time, 0.25))}
 
     def build(self, encoder: Encoder, prepared: Mapping[str, Any]) -> nn.Module:
         """The hazard network, which owns the encoder."""
@@ -99,12 +99,12 @@ class OdeModel(NeuralModel):
         self.gaps.append((self.steps, gap))
         if self.solver != "fast" or TOLERANCE / 8 <= gap <= TOLERANCE:
             return
-        if self.steps >= MOST_STEPS and not gap <= BROKEN:
+        if self.steps >= self.most_steps and not gap <= BROKEN:
             raise Diverged(f"Lambda changes by {gap:.0%} between {self.steps} and {2 * self.steps} steps")
         # The error falls like N^-3 or so: kinks of the ReLUs hold it above RK4's N^-4. Aim at half the tolerance.
         factor = (2 * gap / TOLERANCE) ** (1 / 3) if gap < math.inf else math.inf
         self.steps = math.ceil(self.steps * min(max(factor, 0.5), 3.0))
-        self.steps = min(max(self.steps, START_STEPS), MOST_STEPS)
+        self.steps = min(max(self.steps, self.start_steps), self.most_steps)
 
     def after_fit(self, train: SurvivalData, report: FitReport) -> FitReport:
         """Report the solver's error at the best state."""
@@ -162,6 +162,17 @@ class OdeModel(NeuralModel):
 
     def _fine_steps(self) -> int:
         return max(FINE_STEPS, 4 * self.steps)
+
+
+class SeparableModel(OdeModel):
+    """h0(t) times a factor of x: a step adds two times to one call of h0, so the mesh may be fine from the start."""
+
+    start_steps = 32
+    most_steps = 1024
+
+    def error_block(self) -> int:
+        """The training batch's size: its sorted times are the mesh, so the error depends on how many there are."""
+        return int(self.hyper["batch_size"])
 
 
 def nll_terms(Lambda: Tensor, lam: Tensor, event: Tensor) -> Tensor:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from soden.hazard import CoxHazard
-from soden.model import OdeModel
+from soden.model import SeparableModel
 
 
-class SodenCox(OdeModel):
+class SodenCox(SeparableModel):
     """Proportional hazards with a linear predictor; takes static features only, as in the paper."""
 
     name = "soden_cox"
     label = "SODEN-Cox"
     hazard_class = CoxHazard
     takes_seq = False
-
-    def error_block(self) -> int:
-        """The training batch's size: its sorted times are the mesh, so the error depends on how many there are."""
-        return int(self.hyper["batch_size"])

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from soden.hazard import PHHazard
-from soden.model import OdeModel
+from soden.model import SeparableModel
 
 
-class SodenPH(OdeModel):
+class SodenPH(SeparableModel):
     """Proportional hazards."""
 
     name = "soden_ph"
     label = "SODEN-PH"
     hazard_class = PHHazard
-
-    def error_block(self) -> int:
-        """The training batch's size: its sorted times are the mesh, so the error depends on how many there are."""
-        return int(self.hyper["batch_size"])

@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 
 import soden.model
 from soden.hazard import CoxHazard, GeneralHazard, PHHazard
-from soden.model import START_STEPS, TOLERANCE, OdeModel, relative_gap
+from soden.model import TOLERANCE, OdeModel, relative_gap
 from soden.nets import Encoder
 from soden.soden import Soden
 from soden.soden_cox import SodenCox
@@ -180,9 +180,9 @@ def test_the_mesh_is_refined_when_the_error_passes_the_tolerance() -> None:
             model.valid_loss(valid)
             steps.append(model.gaps[-1][0])
             gaps.append(model.gaps[-1][1])
-    assert steps[0] == START_STEPS
+    assert steps[0] == Soden.start_steps
     assert gaps[0] > TOLERANCE
-    assert steps[-1] > START_STEPS
+    assert steps[-1] > Soden.start_steps
     assert gaps[-1] <= TOLERANCE
     assert model.steps == steps[-1]
 
@@ -197,7 +197,7 @@ def test_a_learning_rate_far_too_high_is_a_row_not_a_crash(cls: type[OdeModel]) 
 
 def test_a_gap_that_no_mesh_closes_is_divergence() -> None:
     model = Soden(HYPER, SHORT)
-    model.steps = soden.model.MOST_STEPS
+    model.steps = Soden.most_steps
     with pytest.raises(Diverged, match=r"Lambda changes by 80% between 96 and 192 steps"):
         model._control(0.8)
 
