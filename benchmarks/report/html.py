@@ -37,6 +37,7 @@ def build(run: Results, figures: Path, published: pd.DataFrame, measured: pd.Dat
     rows = agreement(published, run.cells, run.marks)
     claims = check_claims(run, published)
     found = comparisons(run.conventions)
+    cost = costs(run, measured)
     headline, others, absent = read_figures(figures)
     page = render(
         head=html_context.head(run, rows, claims),
@@ -51,7 +52,8 @@ def build(run: Results, figures: Path, published: pd.DataFrame, measured: pd.Dat
         deviations=deviations(run),
         conventions=html_context.convention_tables(found, run),
         failures=failures(run).to_dict("records"),
-        costs=costs(run, measured).to_dict("records"),
+        costs=cost.to_dict("records"),
+        expected_minutes=float((cost["trials"] * cost["expected_seconds"]).sum() / 60),
         has_expectation=measured is not None,
         data=data_rows(run),
         chosen=html_context.chosen_tables(run),
