@@ -219,8 +219,8 @@ def test_load_refuses_other_files(tmp_path):
 
 
 def test_a_fit_that_diverges_at_once_raises():
-    with pytest.raises(FitDiverged, match=r"diverged in its first epoch: .*Lower lr \(it is 1e\+06\)"):
-        SODEN(**{**SMALL, "lr": 1e6}).fit(X, TIME, EVENT)
+    with pytest.raises(FitDiverged, match=r"diverged in its first epoch: .*Lower lr \(it is 1e\+12\)"):
+        SODEN(**{**SMALL, "lr": 1e12}).fit(X, TIME, EVENT)
 
 
 def test_a_fit_that_diverges_later_warns_and_keeps_the_best_state(monkeypatch):
