@@ -16,7 +16,7 @@ HYPER: dict[str, dict[str, Any]] = {
     "support": {"width": 16, "layers": 2, "lr": 3e-3, "weight_decay": 1e-6, "batch_size": 256},
     "metabric": {"width": 16, "layers": 2, "lr": 3e-3, "weight_decay": 1e-6, "batch_size": 64},
 }
-EPOCHS = 12
+EPOCHS = 6
 
 
 class Trial(NamedTuple):
