@@ -19,6 +19,9 @@ from typing import Any, NamedTuple
 
 FULL_ROWS = 330_712_483  # CHARTEVENTS of MIMIC-III v1.4
 ROWS_PER_PATIENT = 7109  # of v1.4: 330,712,483 rows, 46,520 patients
+NAMES = ("rows", "plain", "gzip -dc", "ours", "rows/s", "R1", "pandas", "R2", "peak", "gzip all", "build", "R3", "peak")
+UNITS = ("", "MB", "s", "s", "", "x gzip", "s", "x", "MB", "s", "s", "x gzip", "MB")
+HEADER = [" ".join(f"{text:>11}" for text in row) for row in (NAMES, UNITS)]
 CHUNK = 1_000_000  # rows per chunk of the pandas reference
 
 
@@ -66,11 +69,12 @@ def run(args: argparse.Namespace) -> int:
     if shutil.which("gzip") is None:
         print("error: the reference is `gzip -dc`; install gzip", file=sys.stderr)
         return 2
+    print(*HEADER, sep="\n", flush=True)
     sizes = []
     for rows in sorted(int(rows) for rows in args.rows):
         with tempfile.TemporaryDirectory(dir=args.folder, prefix="cohort-") as folder:
             sizes.append(measure(Path(folder), rows, args.repeat))
-            print(f"{rows:,} rows measured", file=sys.stderr, flush=True)
+        print(row_of(sizes[-1]), flush=True)
     print(*report(sizes), sep="\n")
     same = all(size.ours.rows == size.pandas.rows for size in sizes)
     if not same:
@@ -184,32 +188,19 @@ def _build(raw: Path, out: Path) -> Cost:
     return watch.stop()
 
 
+def row_of(s: Size) -> str:
+    """One line of the table."""
+    ours, build = s.ours.seconds, s.build.seconds
+    cells: tuple[float, ...] = (s.plain_mb, s.gzip.seconds, ours, s.rows / ours, s.against_gzip)
+    cells += (s.pandas.seconds, s.against_pandas, s.ours.peak_mb)
+    cells += (s.gzip_all.seconds, build, build / s.gzip_all.seconds, s.build.peak_mb)
+    numbers = (f"{v:>11,.0f}" if v >= 1000 else f"{v:>11.2f}" for v in cells)
+    return " ".join([f"{s.rows:>11,}", *numbers])
+
+
 def report(sizes: list[Size]) -> list[str]:
-    """The lines of the table and below it."""
-    names = (
-        "rows",
-        "plain",
-        "gzip -dc",
-        "ours",
-        "rows/s",
-        "R1",
-        "pandas",
-        "R2",
-        "peak",
-        "gzip all",
-        "build",
-        "R3",
-        "peak",
-    )
-    units = ("", "MB", "s", "s", "", "x gzip", "s", "x", "MB", "s", "s", "x gzip", "MB")
-    lines = [" ".join(f"{text:>11}" for text in row) for row in (names, units)]
-    for s in sizes:
-        ours, build = s.ours.seconds, s.build.seconds
-        cells: tuple[float, ...] = (s.plain_mb, s.gzip.seconds, ours, s.rows / ours, s.against_gzip)
-        cells += (s.pandas.seconds, s.against_pandas, s.ours.peak_mb)
-        cells += (s.gzip_all.seconds, build, build / s.gzip_all.seconds, s.build.peak_mb)
-        numbers = (f"{v:>11,.0f}" if v >= 1000 else f"{v:>11.2f}" for v in cells)
-        lines.append(" ".join([f"{s.rows:>11,}", *numbers]))
+    """What stands below the table."""
+    lines = []
     last = sizes[-1]
     parts = {"gzip -dc": last.gzip, "pass": last.ours, "pandas": last.pandas, "gzip -dc of all": last.gzip_all}
     cpu = ", ".join(f"{name} {cost.cpu:.1f}" for name, cost in (parts | {"build": last.build}).items())
