@@ -87,6 +87,13 @@ def test_effects_are_measured_on_the_run(tmp_path: Path) -> None:
     )
 
 
+def test_effects_on_invented_data_are_not_shown(tmp_path: Path) -> None:
+    run = read_results(write_run(tmp_path / "made", ("support", "mimic"), n=5, marks={"mimic": "synthetic"}))
+    effects = "".join(d.effect for d in deviations(run))
+    assert "SUPPORT IBS 0.0100" in effects
+    assert "MIMIC" not in effects
+
+
 def test_every_disagreement_of_the_protocol_is_listed(tmp_path: Path) -> None:
     topics = [d.topic for d in deviations(read_results(write_run(tmp_path / "made")))]
     for word in ("Grid", "METABRIC", "SUPPORT", "Split", "Direction", "Censoring", "Momentum", "clipping", "Widths",
