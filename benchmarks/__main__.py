@@ -49,6 +49,9 @@ def main(argv: list[str] | None = None) -> int:
     args = parser.parse_args(argv[1:])
     try:
         return int(module.run(args))
+    except BrokenPipeError:  # `... | head` has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (ValueError, OSError) as error:  # bad input, missing file, full disk: a user can mend it; all else is a bug
         print(f"{argv[0]}: {error}", file=sys.stderr)
         return 1

@@ -68,6 +68,7 @@ rule gather:
         datasets=f"{RUN}/datasets.csv",
         trials=f"{RUN}/trials.parquet",
         planned=f"{RUN}/planned.csv",
+        environment=f"{RUN}/environment.json",
     log:
         f"{RUN}/logs/gather.log",
     conda:
