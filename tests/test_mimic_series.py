@@ -19,7 +19,7 @@ RAW15 = (
 @pytest.fixture(scope="module")
 def people() -> tuple[Hospital, dict[str, Patient]]:
     ward = Hospital()
-    names = ("edges", "means", "labs", "urine", "late", "gcs", "gases", "two stays", "short")
+    names = ("edges", "means", "labs", "urine", "late", "gcs", "gases", "two stays", "short", "no oxygen")
     who = {name: ward.patient(filler=False) for name in names}
 
     p = who["edges"]  # 1 h is the end of hour 0 and the start of hour 1
@@ -66,6 +66,11 @@ def people() -> tuple[Hospital, dict[str, Patient]]:
     p.chart(4.5, 3420, 50)
     p.gas(5.5, 60)
     p.gas(30, 99)
+
+    p = who["no oxygen"]  # an FiO2 of 0 gives no ratio, neither at 0.5 h nor at 9.5 h
+    for hours, percent, pao2 in ((0.5, 0, 70), (5.5, 50, 60), (9.5, 0, 80), (30, 100, 90)):
+        p.chart(hours, 3420, percent)
+        p.gas(hours, pao2)
 
     p = who["two stays"]
     second = p.stay + 1
@@ -188,6 +193,8 @@ def test_twelve_series(built: Built) -> None:
         *("bun", "wbc", "bicarbonate", "sodium", "potassium", "bilirubin"),
     )
     assert series(built, "processed12", "gases", "pao2fio2") == [2.0] * 5 + [1.2] * 19
+    # 60 / 50 at 5 h, filled backward and, over the FiO2 of 0 at 9 h, forward.
+    assert series(built, "processed12", "no oxygen", "pao2fio2") == [1.2] * 24
     # Tube: 15 in hour 0. At 3.5 h the tube is less than 6 h ago and there is no verbal score: 15 again.
     assert series(built, "processed12", "gcs", "gcs") == [15.0] * 24
 

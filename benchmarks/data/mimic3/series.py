@@ -19,50 +19,47 @@ _LABS = ("bun", "wbc", "bicarbonate", "sodium", "potassium", "bilirubin")
 RAW15 = ("gcs_verbal", "gcs_motor", "gcs_eyes", "sysbp", "heart_rate", "tempc", "pao2", "fio2", "urine", *_LABS)
 PROCESSED12 = ("gcs", "sysbp", "heart_rate", "tempc", "pao2fio2", "urine", *_LABS)
 
-Grid = npt.NDArray[np.float64]  # (admission, hour, series)
+Grid = npt.NDArray[np.float64]  # (series, admission, hour): each series lies in one piece, as its column is written
 
 
 def build_series(connection: duckdb.DuckDBPyConnection, options: MimicOptions, path: Path) -> dict[str, float]:
     """Write mimic_seq.parquet (subject_id, hour, one column per series); the share of hours observed per series."""
     run_sql(connection, "bins", options.choices())
-    extracted: tuple[str, ...] = RAW15 if options.seq_features == "raw15" else ("gcs", *RAW15[3:])
-    observed = _observed(connection, extracted)
-    share = dict(zip(extracted, np.isfinite(observed).mean(axis=(0, 1)).tolist(), strict=True))
-    filled = _repeat_last(connection, _filled(connection, observed, extracted))
-    names = extracted
+    names: tuple[str, ...] = RAW15 if options.seq_features == "raw15" else ("gcs", *RAW15[3:])
+    grid = _observed(connection, names)
+    share = dict(zip(names, np.isfinite(grid).mean(axis=(1, 2)).tolist(), strict=True))
+    _fill(connection, grid, names)
     if options.seq_features == "processed12":
-        filled, names = _with_ratio(connection, filled, extracted, options.impute_window), PROCESSED12
+        grid, names = _with_ratio(connection, grid, names), PROCESSED12
+    grid = _repeat_last(connection, grid)
     subjects = connection.execute("SELECT subject_id FROM kept ORDER BY place").fetchnumpy()["subject_id"]
     columns: dict[str, Any] = {"subject_id": np.repeat(subjects, HOURS)}
     columns["hour"] = np.tile(np.arange(HOURS, dtype=np.int32), len(subjects))
-    columns |= {name: filled[:, :, i].ravel() for i, name in enumerate(names)}
+    columns |= {name: series.ravel() for name, series in zip(names, grid, strict=True)}
     pq.write_table(pa.table(columns), path, compression="zstd")
     return share
 
 
 def _observed(connection: duckdb.DuckDBPyConnection, names: tuple[str, ...]) -> Grid:
     """The bins as measured, NaN where there is nothing."""
-    grid = np.full((count(connection, "kept"), HOURS, len(names)), np.nan)
-    for i, name in enumerate(names):
-        rows = connection.execute(
-            "SELECT place, bin, value FROM bin WHERE series = ? AND bin < ?", [name, HOURS]
-        ).fetchnumpy()
-        grid[rows["place"], rows["bin"], i] = rows["value"]
+    grid = np.full((len(names), count(connection, "kept"), HOURS), np.nan)
+    query = "SELECT place, bin, value FROM bin WHERE series = ? AND bin < ?"
+    for series, name in zip(grid, names, strict=True):
+        rows = connection.execute(query, [name, HOURS]).fetchnumpy()
+        series[rows["place"], rows["bin"]] = rows["value"]
     return grid
 
 
-def _filled(connection: duckdb.DuckDBPyConnection, observed: Grid, names: tuple[str, ...]) -> Grid:
+def _fill(connection: duckdb.DuckDBPyConnection, grid: Grid, names: tuple[str, ...]) -> None:
     """Forward, then backward; urine is a flow, so its empty hours get the admission's mean instead."""
-    grid = observed.copy()
-    for i, name in enumerate(names):
-        rows = connection.execute(
-            "SELECT place, first_value, mean_value FROM fill WHERE series = ?", [name]
-        ).fetchnumpy()
-        fallback = np.full(len(grid), np.nan)
+    query = "SELECT place, first_value, mean_value FROM fill WHERE series = ?"
+    for series, name in zip(grid, names, strict=True):
+        rows = connection.execute(query, [name]).fetchnumpy()
+        fallback = np.full(len(series), np.nan)
         fallback[rows["place"]] = rows["mean_value" if name == "urine" else "first_value"]
-        series = grid[:, :, i] if name == "urine" else _forward(grid[:, :, i])
-        grid[:, :, i] = np.where(np.isnan(series), fallback[:, None], series)
-    return grid
+        if name != "urine":
+            series[:] = _forward(series)
+        np.copyto(series, fallback[:, None], where=np.isnan(series))
 
 
 def _forward(series: Grid) -> Grid:
@@ -71,32 +68,20 @@ def _forward(series: Grid) -> Grid:
 
 
 def _repeat_last(connection: duckdb.DuckDBPyConnection, grid: Grid) -> Grid:
-    """An admission with fewer than 24 bins repeats its last one."""
+    """An admission with fewer than 24 bins repeats its last one; the span rule makes that rare."""
     bins = connection.execute("SELECT bins FROM timeline ORDER BY place").fetchnumpy()["bins"]
+    if (bins >= HOURS).all():
+        return grid
     hour = np.minimum(np.arange(HOURS), bins[:, None] - 1)
-    return np.take_along_axis(grid, hour[:, :, None], axis=1)
+    return np.take_along_axis(grid, hour[None], axis=2)
 
 
-def _with_ratio(connection: duckdb.DuckDBPyConnection, grid: Grid, names: tuple[str, ...], window: str) -> Grid:
-    """PaO2 and FiO2 merged into their ratio; hours with a charted FiO2 of 0 are filled forward, then backward."""
-    at = names.index("pao2")
-    pao2, fio2 = grid[:, :, at], grid[:, :, at + 1]
-    ratio = _forward(pao2 / np.where(fio2 == 0, np.nan, fio2))
-    for place in np.flatnonzero((fio2 == 0).any(axis=1)):
-        valid = ratio[place][np.isfinite(ratio[place])]
-        later = _later_ratio(connection, int(place), pao2[place, -1]) if window == "full" else np.nan
-        ratio[place] = np.where(np.isnan(ratio[place]), valid[0] if valid.size else later, ratio[place])
-    return np.concatenate([grid[:, :, :at], ratio[:, :, None], grid[:, :, at + 2 :]], axis=2)
-
-
-def _later_ratio(connection: duckdb.DuckDBPyConnection, place: int, pao2: float) -> float:
-    """The first ratio after hour 24 of an admission whose FiO2 is 0 until then; NaN if there never is one."""
-    query = "SELECT bin, series, value FROM bin WHERE place = ? AND bin >= ? AND series IN ('pao2', 'fio2')"
-    later: dict[int, dict[str, float]] = {}
-    for hour, name, value in connection.execute(query, [place, HOURS]).fetchall():
-        later.setdefault(hour, {})[name] = value
-    for _, measured in sorted(later.items()):
-        pao2 = measured.get("pao2", pao2)
-        if measured.get("fio2", 0) > 0:
-            return pao2 / measured["fio2"]
-    return float("nan")
+def _with_ratio(connection: duckdb.DuckDBPyConnection, grid: Grid, names: tuple[str, ...]) -> Grid:
+    """PaO2 and FiO2 merged into their ratio; where a charted FiO2 of 0 leaves none, filled like the others."""
+    pao2, fio2 = grid[names.index("pao2")], grid[names.index("fio2")]
+    ratio = _forward(np.divide(pao2, fio2, out=np.full_like(pao2, np.nan), where=fio2 != 0))
+    rows = connection.execute("SELECT place, ratio FROM first_ratio").fetchnumpy()
+    fallback = np.full(len(ratio), np.nan)
+    fallback[rows["place"]] = rows["ratio"]
+    np.copyto(ratio, fallback[:, None], where=np.isnan(ratio))
+    return np.concatenate([grid[: names.index("pao2")], ratio[None], grid[names.index("fio2") + 1 :]])

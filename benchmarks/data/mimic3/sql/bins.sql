@@ -24,3 +24,10 @@ CREATE TABLE fill AS
 SELECT place, series, arg_min(value, bin) AS first_value, favg(value) AS mean_value
 FROM bin WHERE $impute_window = 'full' OR bin < 24
 GROUP BY place, series;
+
+-- The same for PaO2/FiO2: a gas with an FiO2 always has a PaO2. An FiO2 of 0 (charted in CareVue) gives no ratio.
+CREATE TABLE first_ratio AS
+SELECT place, arg_min(p.value / f.value, f.bin) AS ratio
+FROM (FROM bin WHERE series = 'fio2') f JOIN (FROM bin WHERE series = 'pao2') p USING (place, bin)
+WHERE f.value <> 0 AND ($impute_window = 'full' OR f.bin < 24)
+GROUP BY place;
