@@ -14,7 +14,7 @@ import soden.reference
 from benchmarks.registry import model
 from soden.fused import FusedSolve
 from soden.hazard import CoxHazard, GeneralHazard, Hazard, PHHazard
-from soden.model import OdeModel, nll_terms
+from soden.model import OdeModel, nll_terms, relative_gap
 from soden.nets import Encoder, seeded
 from soden.ode import integrate, make_mesh
 from soden.reference import solve_adjoint, solve_direct
@@ -203,3 +203,18 @@ def test_same_loss_and_gradient_in_the_limit_at_trained_states(path: Path, monke
     loss, reference = ours.loss(exact), paper.loss(exact)
     np.testing.assert_allclose(loss.item(), reference.item(), rtol=1e-4)
     assert relative(flat(ours.net, loss), flat(paper.net, reference)) < 2e-4
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in STATES if "_soden_32" in p.name or "_soden_128" in p.name], ids=lambda p: p.stem
+)
+@pytest.mark.parametrize("steps", [4, 8, 16])
+def test_the_error_estimate_can_be_trusted_at_trained_states(path: Path, steps: int) -> None:
+    """The gap between N and 2N steps is near the true error: never below two thirds of it, never above twice."""
+    fitted, batch = trained(path)
+    with torch.no_grad():
+        coarse, finer = (fitted.solve(batch, n)[0] for n in (steps, 2 * steps))
+        fitted.net.double()
+        exact = fitted.solve(Batch(batch.x.double(), None, tuple(part.double() for part in batch.target)), 512)[0]
+    estimate, error = relative_gap(coarse, finer), relative_gap(coarse.double(), exact)
+    assert 2 / 3 < estimate / error < 2
