@@ -42,7 +42,7 @@ def overlay(folder: Path, **changes: Any) -> Path:
 def command(folder: Path, *more: str, cores: int = 2, **changes: Any) -> list[str]:
     base = [sys.executable, "-m", "benchmarks", "run", "quick", "--directory", str(folder), "--cores", str(cores)]
     # Up to the tables: figures and report are other tests' business, and every job costs an import of torch.
-    return [*base, "--configfile", str(overlay(folder, **changes)), *more, "tables"]
+    return [*base, "--configfile", str(overlay(folder, **changes)), *more, "--targets", "tables"]
 
 
 def run(folder: Path, *more: str, check: bool = True, **changes: Any) -> subprocess.CompletedProcess[str]:

@@ -61,7 +61,7 @@ def _run(folder: Path, overlay: dict[str, Any], cores: int) -> tuple[float, list
     config.write_text(json.dumps(overlay))
     base = [sys.executable, "-m", "benchmarks", "run", "small", "--directory", str(folder), "--cores", str(cores)]
     started = time.perf_counter()
-    done = subprocess.run([*base, "--configfile", str(config), "scores"], capture_output=True, text=True)
+    done = subprocess.run([*base, "--configfile", str(config), "--targets", "scores"], capture_output=True, text=True)
     wall = time.perf_counter() - started
     if done.returncode:
         raise RuntimeError(f"the run failed:\n{done.stdout[-2000:]}")

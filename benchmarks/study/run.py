@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cores", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--directory", type=Path, default=ROOT, help="where results/ and figures/ go")
     parser.add_argument("--configfile", type=Path, help="your own overlay on top of the tier")
-    parser.add_argument("snakemake", nargs="*", help="after --: passed on to snakemake")
+    parser.add_argument("--targets", nargs="+", default=[], metavar="RULE", help="stop there, e.g. scores or tables")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -99,7 +99,7 @@ def _snakemake(args: argparse.Namespace, config: Mapping[str, Any], results: Pat
     command += ["--directory", str(args.directory.resolve())]
     if args.configfile:
         command += ["--configfile", str(args.configfile.resolve())]
-    command += ["--config", f"tier={args.tier}", *args.snakemake]
+    command += ["--config", f"tier={args.tier}", "--", *args.targets]
     console.print(f"Tier {args.tier} on {args.cores} cores; results in {_short(results)}/, log in {log.name}.")
     started = time.monotonic()
     with log.open("w") as out:
