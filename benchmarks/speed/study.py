@@ -25,9 +25,7 @@ OVERLAY: dict[str, Any] = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command-line form."""
-    parser.add_argument(
-        "--quick", action="store_true", help="4 trials and 10 epochs: a look, not a measurement"
-    )
+    parser.add_argument("--quick", action="store_true", help="4 trials and 10 epochs: a look, not a measurement")
 
 
 def run(args: argparse.Namespace) -> int:
