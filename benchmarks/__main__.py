@@ -18,6 +18,7 @@ VERBS = {
     "plan": ("benchmarks.study.cost", "jobs, hours, memory and disk a run will need"),
     "status": ("benchmarks.study.status", "how far a running or stopped run is"),
     "anytime": ("benchmarks.study.anytime", "tables of an unfinished run from the trials it has"),
+    "sanity": ("benchmarks.study.sanity", "each model once, fixed hyper-parameters, beside the paper's numbers"),
     "verify": ("benchmarks.study.verify", "check against the published numbers (verify cox)"),
     "mimic": (
         "benchmarks.data.mimic3.cli",
