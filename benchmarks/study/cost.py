@@ -16,7 +16,7 @@ from benchmarks.study import plan
 from benchmarks.study.config import TIERS, ConfigError, from_file, resolve
 from benchmarks.study.status import duration
 
-# Mean seconds and peak memory of full-length trials, one thread; made by `plan --measure` from the reference run.
+# Mean seconds and peak memory of full-length trials, one thread; made by `plan --measure` from a run's trials.
 MEASURED = Path(__file__).with_name("measured_costs.csv")
 # Subjects of the data sets, to scale a set that was never measured from one that was: a step's cost grows with the
 # batch, an epoch's with the subjects.
@@ -59,16 +59,18 @@ def _lookup(measured: pd.DataFrame, dataset: str, model: str) -> tuple[float, fl
         return float("nan"), float("nan"), "not measured"
     nearest = others.iloc[(others["dataset"].map(SIZES) - SIZES.get(dataset, 10_000)).abs().argsort().iloc[0]]
     factor = SIZES.get(dataset, 10_000) / SIZES[nearest["dataset"]]
-    # A recurrent encoder over 24 steps multiplies the work of a batch; measured on synthetic tables: about four times.
+    # A recurrent encoder over 24 steps multiplies the work of a batch; four times is an assumption, not a measurement.
     factor *= 4 if dataset == "mimic_seq" else 1
     return float(nearest["seconds"] * factor), float(nearest["peak_mb"]), str(nearest["dataset"])
 
 
 def measure(run: Path) -> pd.DataFrame:
-    """Mean cost per model and data set from a run's trials."""
+    """Mean cost per model and data set from a run's trials; CPU seconds, which a busy machine does not stretch."""
     trials = pd.read_parquet(run / "trials.parquet")
     groups = trials[trials["status"] == "ok"].groupby(["dataset", "model"])
-    means = groups.agg(seconds=("seconds", "mean"), peak_mb=("peak_mb", "max"), trials=("trial", "size")).reset_index()
+    means = groups.agg(
+        seconds=("cpu_seconds", "mean"), peak_mb=("peak_mb", "max"), trials=("trial", "size")
+    ).reset_index()
     return means.round({"seconds": 2})
 
 
@@ -87,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
     from rich.console import Console
     from rich.table import Table
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, soft_wrap=True)
     if args.measure:
         measure(args.measure).to_csv(MEASURED, index=False)
         console.print(f"wrote {MEASURED.name} from {args.measure}")
@@ -98,9 +100,9 @@ def run(args: argparse.Namespace) -> int:
         console.print(str(error), style="red", markup=False)
         return 2
     costs = expected(config, pd.read_csv(MEASURED))
-    table = Table("data set", "model", "jobs", "trials", "s/trial", "core time", "peak MB", "from")
+    table = Table("data set", "model", "jobs", "trials", "s/trial", "core time", "peak MB", "scaled from")
     for c in costs:
-        source = "measured" if not c.scaled_from else f"scaled from {c.scaled_from}"
+        source = c.scaled_from
         total = duration(c.trials * c.seconds)
         cells = (c.dataset, c.model, c.jobs, c.trials, f"{c.seconds:.1f}", total, f"{c.peak_mb:.0f}", source)
         table.add_row(*map(str, cells))

@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     """Check, lock, start Snakemake, show progress, say what was made."""
     from rich.console import Console
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, soft_wrap=True)  # a path or a log line must stay in one piece
     overlay = _overlay(args.configfile) | {"tier": args.tier}
     try:
         config = resolve(overlay)
