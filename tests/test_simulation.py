@@ -101,11 +101,11 @@ def test_a_model_that_cannot_be_trained_is_an_error() -> None:
 
 @pytest.mark.slow
 def test_curves_cross_near_one_and_follow_the_truth() -> None:
-    """The finding of Section 4 on one of the ten repetitions, full size.
+    """The finding of Section 4 at full size, on a draw that had no part in choosing the hyper-parameters (1 to 10 had).
 
     Sampling error alone, as seen in Kaplan-Meier curves of ten draws: up to 0.010 in S, 0.04 (sd) in the crossing.
     """
-    _, meta = simulate_once(10_000, 2022, 1, FitOptions())
+    _, meta = simulate_once(10_000, 2022, 11, FitOptions())
     soden = meta["models"]["soden"]
     assert max(soden["survival_error"]) < 0.02
     assert abs(soden["crossing"] - 1) < 0.15
