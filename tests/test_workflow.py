@@ -131,7 +131,7 @@ def test_more_trials_reuse_the_finished_ones(undisturbed: Path, tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_damaged_files_are_named_and_a_rerun_mends_them(undisturbed: Path, tmp_path: Path) -> None:
+def test_a_damaged_table_of_trials_is_named(tmp_path: Path) -> None:
     run(tmp_path, chunk=1)
     results = tmp_path / "results" / "tiny"
     trial = results / "trials" / "simulated" / "soden" / "0001.parquet"
@@ -141,14 +141,6 @@ def test_damaged_files_are_named_and_a_rerun_mends_them(undisturbed: Path, tmp_p
     done = run(tmp_path, check=False, chunk=1)
     assert done.returncode != 0
     assert "is not a readable table of trials" in done.stdout
-    trial.unlink()
-    run(tmp_path, chunk=1)
-    assert contents(tmp_path) == contents(undisturbed)
-    table = results / "data" / "simulated.npz"
-    table.write_bytes(table.read_bytes()[:500])
-    trial.unlink()
-    done = run(tmp_path, check=False, chunk=1)
-    assert "is not a readable data set file" in done.stdout
 
 
 def test_two_runs_in_one_folder_are_refused(tmp_path: Path) -> None:
