@@ -42,7 +42,7 @@ def overlay(folder: Path, **changes: Any) -> Path:
 def command(folder: Path, *more: str, cores: int = 2, **changes: Any) -> list[str]:
     base = [sys.executable, "-m", "benchmarks", "run", "quick", "--directory", str(folder), "--cores", str(cores)]
     # Up to the tables: figures and report are other tests' business, and every job costs an import of torch.
-    return [*base, "--configfile", str(overlay(folder, **changes)), *more, "--targets", "tables"]
+    return [*base, "--configfile", str(overlay(folder, **changes)), *more, "--targets", "scores", "tables"]
 
 
 def run(folder: Path, *more: str, check: bool = True, **changes: Any) -> subprocess.CompletedProcess[str]:
@@ -131,16 +131,28 @@ def test_more_trials_reuse_the_finished_ones(undisturbed: Path, tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_a_damaged_table_of_trials_is_named(tmp_path: Path) -> None:
+def test_damaged_files_are_named_and_lost_ones_made_again(undisturbed: Path, tmp_path: Path) -> None:
     run(tmp_path, chunk=1)
     results = tmp_path / "results" / "tiny"
+    journals = {p: p.read_bytes() for p in results.rglob("*.jsonl")}
     trial = results / "trials" / "simulated" / "soden" / "0001.parquet"
     trial.write_bytes(trial.read_bytes()[:100])
-    (results / "scores.csv").unlink()
-    (results / "scores" / "simulated" / "soden.parquet").unlink()
     done = run(tmp_path, check=False, chunk=1)
     assert done.returncode != 0
     assert "is not a readable table of trials" in done.stdout
+    for path in (trial, results / "scores.csv", results / "scores" / "simulated" / "soden.json"):
+        path.unlink(missing_ok=True)
+    run(tmp_path, chunk=1)
+    assert contents(tmp_path) == contents(undisturbed)
+    table = results / "data" / "simulated.npz"
+    table.write_bytes(table.read_bytes()[:500])
+    done = run(tmp_path, check=False, chunk=1)
+    assert done.returncode != 0
+    assert "is not a readable data set file" in done.stdout
+    table.unlink()
+    run(tmp_path, chunk=1)
+    assert contents(tmp_path) == contents(undisturbed)
+    assert {p: p.read_bytes() for p in journals} == journals  # nothing was trained again
 
 
 def test_two_runs_in_one_folder_are_refused(tmp_path: Path) -> None:

@@ -70,3 +70,33 @@ def planned(wildcards=None):
 
 def chunk_names(dataset, model):
     return {f"{c.index:04d}": c for c in plan.chunks(config, dataset, model)}
+
+
+EXPECTED = {
+    (c.dataset, c.model): c.seconds
+    for c in cost.expected(
+        config,
+        pd.read_csv(cost.MEASURED),
+        [*config["datasets"], *config["fallback"].values()],
+    )
+}
+
+
+def longest_first(wildcards):
+    """Expected seconds of a tuning job as its priority: what is long starts early, so that no core waits at the end."""
+    seconds = EXPECTED[wildcards.dataset, wildcards.model]
+    trials = chunk_names(wildcards.dataset, wildcards.model)[wildcards.chunk].trials
+    return 0 if math.isnan(seconds) else round(seconds * len(trials))
+
+
+def evaluated(wildcards=None):
+    """Every file the evaluation of this run writes."""
+    return [
+        f"{RUN}/{name}"
+        for d, m, _ in planned()
+        for name in (
+            f"scores/{d}/{m}.parquet",
+            f"scores/{d}/{m}.json",
+            f"chosen/{d}/{m}.json",
+        )
+    ]

@@ -35,6 +35,7 @@ rule figures:
             directory(FIGURES),
             patterns=["{figure}.png"],
             category="Figures",
+            caption="../report/figures.rst",
             labels={"figure": "{figure}"},
         ),
     log:

@@ -6,6 +6,7 @@ rule tune:
         f"{RUN}/trials/{{dataset}}/{{model}}/{{chunk}}.parquet",
     log:
         f"{RUN}/logs/tune/{{dataset}}/{{model}}/{{chunk}}.log",
+    priority: longest_first
     conda:
         "../../environment.yml"
     threads: config["threads"]
@@ -59,7 +60,7 @@ rule evaluate:
 rule gather:
     input:
         expand(f"{RUN}/data/{{dataset}}.json", dataset=config["datasets"]),
-        lambda wildcards: [f"{RUN}/scores/{d}/{m}.parquet" for d, m, _ in planned()],
+        evaluated,
     output:
         scores=f"{RUN}/scores.csv",
         conventions=f"{RUN}/conventions.csv",
