@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks import data
+from benchmarks import data, registry
 from benchmarks.study import plan
 from benchmarks.study.config import TIERS, ConfigError, from_file, resolve
 from benchmarks.study.status import duration
@@ -46,7 +46,8 @@ def expected(config: Mapping[str, Any], measured: pd.DataFrame, datasets: list[s
             chunks = plan.chunks(config, dataset, model)
             seconds, peak, source = _lookup(measured, dataset, model)
             trials = sum(len(c.trials) for c in chunks)
-            costs.append(Cost(dataset, model, len(chunks), trials, seconds * epochs, peak, source))
+            seconds *= epochs if registry.is_searched(model) else 1.0  # a model without search has no epochs
+            costs.append(Cost(dataset, model, len(chunks), trials, seconds, peak, source))
     return costs
 
 
