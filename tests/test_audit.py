@@ -131,3 +131,13 @@ def test_without_data_nothing_passes(finished: Path, tmp_path: Path, capsys: pyt
     (folder / "config.json").write_text(json.dumps(config))
     assert run(folder, "--trial", "metabric/soden/1/0") == 1
     assert "metabric/soden/1/0: cannot be run here; METABRIC" in capsys.readouterr().out
+
+
+def test_without_the_authors_splits_nothing_is_drawn_in_their_place(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prepare, "folder_of", lambda config: None)
+    folder = tampered(finished, tmp_path)
+    pd.DataFrame({"dataset": ["simulated"], "splits": ["released"]}).to_csv(folder / "datasets.csv")
+    assert run(folder, "--trial", "simulated/soden/1/0") == 1
+    assert "cannot be run here; it was trained on the authors' split 1" in capsys.readouterr().out

@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 import yaml
 from conftest import ROOT
@@ -128,6 +129,16 @@ def test_more_trials_reuse_the_finished_ones(undisturbed: Path, tmp_path: Path) 
     for path, content in journals.items():
         assert path.read_bytes().startswith(content)
     assert contents(tmp_path) == contents(undisturbed)
+
+
+@pytest.mark.slow
+def test_another_chunk_size_in_the_same_folder_counts_no_trial_twice(undisturbed: Path, tmp_path: Path) -> None:
+    run(tmp_path, chunk=1)
+    run(tmp_path)
+    assert contents(tmp_path) == contents(undisturbed)
+    trials = [pd.read_parquet(folder / "results" / "tiny" / "trials.parquet") for folder in (tmp_path, undisturbed)]
+    keys = ["dataset", "model", "split", "trial", "score"]
+    pd.testing.assert_frame_equal(*(frame[keys] for frame in trials))
 
 
 @pytest.mark.slow

@@ -143,7 +143,14 @@ def make_split(dataset: Dataset, how: str, split: int, *, seed: int = 0, folder:
         raise ValueError(f"splits are counted from 1; got {split}")
     if how == "released" and folder is None:
         raise ValueError("released splits need the folder that holds the authors' files")
-    found = folder is not None and released_file(dataset.name, folder, "train", split) is not None
-    if folder is not None and (how == "released" or (how == "auto" and found)):
+    if folder is not None and source_of(dataset.name, how, split, folder) == "released":
         return released(dataset, folder, split)
     return draw(len(dataset), seed, split, split_key(dataset.name))
+
+
+def source_of(name: str, how: str, split: int, folder: str | Path | None) -> str:
+    """What `make_split` does: "released" or "drawn"."""
+    if how != "auto":
+        return how
+    found = folder is not None and released_file(name, folder, "train", split) is not None
+    return "released" if found else "drawn"

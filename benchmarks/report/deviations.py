@@ -102,7 +102,7 @@ def _data(run: Results) -> list[Deviation]:
             "Split ratio",
             "3:1:1",
             "the released splits are random assignments near 3:1:1",
-            run.config["split_source"],
+            ", ".join(dict.fromkeys(run.split_sources.values())),
             "split_source: drawn | released | auto",
             "not measured here: needs a second run",
         ),

@@ -69,6 +69,7 @@ def effort(run: Results, dataset: str) -> Row:
         "label": dataset_label(dataset),
         "mark": run.marks.get(dataset, ""),
         "splits": splits,
+        "released": run.split_sources.get(dataset) == "released",
         "trials": int(searched.min()) if len(searched) else 0,
         "models": cells["model"].nunique(),
         "paper_splits": PAPER_SPLITS.get(dataset, 0),

@@ -45,6 +45,12 @@ class Results:
         return {row["dataset"]: row["mark"] for row in self.datasets.to_dict("records") if row["mark"]}
 
     @property
+    def split_sources(self) -> dict[str, str]:
+        """Whose splits: data set -> "released" (the authors'), "drawn", or as configured if not noted."""
+        known = {row["dataset"]: row.get("splits") for row in self.datasets.to_dict("records")}
+        return {name: how if isinstance(how, str) else self.config["split_source"] for name, how in known.items()}
+
+    @property
     def labels(self) -> dict[str, str]:
         """Printed names of the run's data sets."""
         return {row["dataset"]: row["label"] for row in self.datasets.to_dict("records")}

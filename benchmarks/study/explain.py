@@ -90,7 +90,7 @@ def _splits(found: Chain) -> Iterator[str]:
 
 def _origin(results: Results, found: Chain) -> Iterator[str]:
     config, data, dataset, model = results.config, found.data, found.cell["dataset"], found.cell["model"]
-    convention, splits = config["evaluation"]["convention"], config["split_source"]
+    convention, splits = config["evaluation"]["convention"], results.split_sources[dataset]
     yield f"run          {results.name}: tier {config['tier']}, root seed {config['seed']}, {config['trials']} trials"
     yield f"evaluation   convention {convention}, splits {splits}"
     yield f"training     {hyper_text(config['training'])}, widths {config['width_rounding']}"

@@ -6,7 +6,10 @@ import argparse
 from pathlib import Path
 
 from benchmarks import data
-from benchmarks.data.splits import HOW, make_split
+from benchmarks.data.files import replacing
+from benchmarks.data.splits import HOW, make_split, source_of
+
+SOURCE = "source.txt"  # beside the splits: released or drawn, which `auto` does not say
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,8 +25,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Make and write them."""
     dataset = data.Dataset.load(args.data)
+    folder = args.folder or None
     for number in range(1, args.n + 1):
-        split = make_split(dataset, args.source, number, seed=args.seed, folder=args.folder or None)
+        split = make_split(dataset, args.source, number, seed=args.seed, folder=folder)
         split.save(args.out / f"{number}.npz")
         print(f"{dataset.name} split {number}: {' / '.join(map(str, split.sizes()))} train / valid / test")
+    sources = sorted({source_of(dataset.name, args.source, number, folder) for number in range(1, args.n + 1)})
+    with replacing(args.out / SOURCE) as part:
+        part.write_text("+".join(sources))
     return 0

@@ -60,9 +60,9 @@ def available(wildcards=None):
 
 
 def planned(wildcards=None):
-    """(data set, model, number of splits) of everything this run does."""
+    """(data set, model, number of splits, number of chunks) of everything this run does."""
     return [
-        (d, m, plan.n_splits(config, d))
+        (d, m, plan.n_splits(config, d), len(plan.chunks(config, d, m)))
         for d in available()
         for m in plan.models_for(config, d)
     ]
@@ -93,7 +93,7 @@ def evaluated(wildcards=None):
     """Every file the evaluation of this run writes."""
     return [
         f"{RUN}/{name}"
-        for d, m, _ in planned()
+        for d, m, *_ in planned()
         for name in (
             f"scores/{d}/{m}.parquet",
             f"scores/{d}/{m}.json",
