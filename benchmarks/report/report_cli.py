@@ -26,7 +26,9 @@ def run(args: argparse.Namespace) -> int:
     """Build, write, and say what was found."""
     results = read_results(args.folder)
     figures = args.figures or results.path.parents[1] / "figures" / results.name
-    measured = pd.read_csv(MEASURED) if MEASURED.is_file() else None
+    # What was known when the run started; a run may since have become what expectations are made from.
+    known = args.folder / MEASURED.name
+    measured = pd.read_csv(known if known.is_file() else MEASURED)
     report = build(results, figures, published_cells(), measured)
     out = args.out or args.folder / "report.html"
     with replacing(out) as part:
