@@ -51,9 +51,8 @@ def main(argv: list[str] | None = None) -> int:
     args = parser.parse_args(argv[1:])
     try:
         return int(module.run(args))
-    except BrokenPipeError:  # `... | head` has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except BrokenPipeError:  # no fault: see below
+        raise
     except (ValueError, OSError) as error:  # bad input, missing file, full disk: a user can mend it; all else is a bug
         print(f"{argv[0]}: {error}", file=sys.stderr)
         return 1
@@ -72,10 +71,11 @@ def _help(argv: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    code = main()
-    # Straight out: when the interpreter tears down Arrow's idle threads it aborts now and then (apache/arrow#34314; 3 of
-    # 100 short jobs on a busy machine), and a job that has done its work is called failed. Files are closed by now.
-    with contextlib.suppress(BrokenPipeError):
+    code = 0
+    with contextlib.suppress(BrokenPipeError):  # `... | head` has seen enough
+        code = main()
         sys.stdout.flush()
         sys.stderr.flush()
+    # Straight out: tearing down Arrow's idle threads, the interpreter aborts now and then (apache/arrow#34314; 3 of 100
+    # short jobs on a busy machine), and a job that has done its work is called failed. Files are closed by now.
     os._exit(code)
