@@ -32,9 +32,9 @@ def test_what_a_user_can_mend_is_one_line_and_exit_code_1() -> None:
 
 
 def test_a_reader_that_leaves_early_is_no_error() -> None:
-    process = subprocess.Popen(COMMAND, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT)
-    assert process.stdout is not None
-    assert process.stderr is not None
-    process.stdout.close()
-    assert process.wait() == 0
-    assert process.stderr.read() == b""
+    with subprocess.Popen(COMMAND, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 0
