@@ -102,8 +102,9 @@ def test_the_dag_has_the_planned_jobs(undisturbed: Path) -> None:
 
 
 @pytest.mark.slow
-def test_one_core_and_single_trial_chunks_give_the_same_bytes(undisturbed: Path, tmp_path: Path) -> None:
-    run(tmp_path, cores=1, chunk=1)
+@pytest.mark.parametrize(("cores", "chunk"), [(1, 1), (2, 3), (1, 10)])
+def test_cores_and_chunks_change_no_byte(undisturbed: Path, tmp_path: Path, cores: int, chunk: int) -> None:
+    run(tmp_path, cores=cores, chunk=chunk)
     assert contents(tmp_path) == contents(undisturbed)
 
 
