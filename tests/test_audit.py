@@ -37,6 +37,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder.mkdir(parents=True)
     pd.concat(frames, ignore_index=True).to_parquet(folder / "trials.parquet", index=False)
     (folder / "config.json").write_text(json.dumps(config))
+    pd.DataFrame({"dataset": ["simulated"], "splits": ["drawn"]}).to_csv(folder / "datasets.csv", index=False)
     return folder
 
 
@@ -55,7 +56,8 @@ def tampered(finished: Path, tmp_path: Path, **changes: object) -> Path:
     for name, value in changes.items():
         trials.loc[row, name] = value
     trials.to_parquet(folder / "trials.parquet", index=False)
-    (folder / "config.json").write_text((finished / "config.json").read_text())
+    for name in ("config.json", "datasets.csv"):
+        (folder / name).write_text((finished / name).read_text())
     return folder
 
 
@@ -138,6 +140,6 @@ def test_without_the_authors_splits_nothing_is_drawn_in_their_place(
 ) -> None:
     monkeypatch.setattr(prepare, "folder_of", lambda config: None)
     folder = tampered(finished, tmp_path)
-    pd.DataFrame({"dataset": ["simulated"], "splits": ["released"]}).to_csv(folder / "datasets.csv")
+    pd.DataFrame({"dataset": ["simulated"], "splits": ["released"]}).to_csv(folder / "datasets.csv", index=False)
     assert run(folder, "--trial", "simulated/soden/1/0") == 1
-    assert "cannot be run here; it was trained on the authors' split 1" in capsys.readouterr().out
+    assert "cannot be run here; no folder for released split 1" in capsys.readouterr().out

@@ -120,7 +120,7 @@ def test_the_switch(tmp_path: Path) -> None:
     assert make_split(dataset, "auto", 1, seed=3).sha256() == drawn
     with pytest.raises(FileNotFoundError, match=r"no released split 2 of TOY below .*set split_source to drawn"):
         make_split(dataset, "released", 2, folder=tmp_path)
-    with pytest.raises(ValueError, match="released splits need the folder that holds the authors' files"):
+    with pytest.raises(FileNotFoundError, match=r"no folder for released split .*holds the authors' files"):
         make_split(dataset, "released", 1)
     with pytest.raises(ValueError, match="splits are drawn, released, auto; got 'random'"):
         make_split(dataset, "random", 1)

@@ -142,7 +142,10 @@ def make_split(dataset: Dataset, how: str, split: int, *, seed: int = 0, folder:
     if split < 1:
         raise ValueError(f"splits are counted from 1; got {split}")
     if how == "released" and folder is None:
-        raise ValueError("released splits need the folder that holds the authors' files")
+        raise FileNotFoundError(
+            f"no folder for released split {split} of {dataset.label}: name the one that holds the authors' files as "
+            "released-splits/ in SODEN_DATA or data.folder, or set split_source to drawn"
+        )
     if folder is not None and source_of(dataset.name, how, split, folder) == "released":
         return released(dataset, folder, split)
     return draw(len(dataset), seed, split, split_key(dataset.name))

@@ -47,13 +47,18 @@ class Results:
     @property
     def split_sources(self) -> dict[str, str]:
         """Whose splits: data set -> "released" (the authors'), "drawn", or as configured if not noted."""
-        known = {row["dataset"]: row.get("splits") for row in self.datasets.to_dict("records")}
-        return {name: how if isinstance(how, str) else self.config["split_source"] for name, how in known.items()}
+        return split_sources(self.datasets, self.config)
 
     @property
     def labels(self) -> dict[str, str]:
         """Printed names of the run's data sets."""
         return {row["dataset"]: row["label"] for row in self.datasets.to_dict("records")}
+
+
+def split_sources(datasets: pd.DataFrame, config: Mapping[str, Any]) -> dict[str, str]:
+    """Whose splits, from datasets.csv; what is not noted there, or is of both kinds, is as configured."""
+    noted = {row["dataset"]: row.get("splits") for row in datasets.to_dict("records")}
+    return {name: how if how in ("released", "drawn") else config["split_source"] for name, how in noted.items()}
 
 
 def read_results(path: Path) -> Results:

@@ -15,7 +15,7 @@ import pandas as pd
 
 from benchmarks import data
 from benchmarks.data.splits import make_split
-from benchmarks.report.results import find_run
+from benchmarks.report.results import find_run, split_sources
 from benchmarks.seeds import rng_for
 from benchmarks.study import prepare
 from benchmarks.study.config import ROOT
@@ -24,7 +24,6 @@ from benchmarks.study.trial import Key, code_version
 from benchmarks.study.tune import Tuner, pin_threads
 
 Row = dict[str, Any]
-NO_SPLITS = "put the `data` folder of the authors' repository where SODEN_DATA says, as `released-splits`"
 # All of a row but what a clock or the machine decides.
 SAME = ("identity", "data", "seed", "status", "epochs", "best_epoch", "stopped_by", "valid_loss", "score")
 
@@ -60,9 +59,7 @@ class Audit:
 
     def __init__(self, folder: Path, config: Mapping[str, Any], work: Path) -> None:
         self.folder, self.config, self.work = folder, config, work
-        table = folder / "datasets.csv"
-        rows = pd.read_csv(table).to_dict("records") if table.is_file() else []
-        self.sources = {row["dataset"]: row["splits"] for row in rows if "splits" in row}
+        self.sources = split_sources(pd.read_csv(folder / "datasets.csv"), config)
         self._datasets: dict[str, data.Dataset] = {}
 
     def again(self, row: Mapping[str, Any]) -> Row:
@@ -71,10 +68,7 @@ class Audit:
         dataset = self._dataset(key.dataset)
         splits = self.work / "splits" / key.dataset
         if not (path := splits / f"{key.split}.npz").exists():
-            folder = prepare.folder_of(self.config)
-            how = self.sources.get(key.dataset, self.config["split_source"])
-            if how == "released" and folder is None:
-                raise FileNotFoundError(f"it was trained on the authors' split {key.split}; {NO_SPLITS}")
+            folder, how = prepare.folder_of(self.config), self.sources[key.dataset]
             make_split(dataset, how, key.split, seed=self.config["seed"], folder=folder).save(path)
         tuner = Tuner(
             self.work / "trials" / key.dataset / key.model,

@@ -42,7 +42,6 @@ class Tuner:
             )
         self._data_hash = dataset.sha256()
         self._parts: tuple[int, SurvivalData, SurvivalData] | None = None
-        self._identities: dict[int, str] = {}
 
     def run(self, chunk: str, pairs: list[tuple[int, int]]) -> list[Row]:
         """The rows of these (split, trial) pairs, running only those no journal has; keeps each split's best state."""
@@ -81,11 +80,6 @@ class Tuner:
 
     def identity(self, split: int) -> str:
         """What rows of this split depend on besides their key."""
-        if split not in self._identities:
-            self._identities[split] = self._identity(split)
-        return self._identities[split]
-
-    def _identity(self, split: int) -> str:
         # repr: a changed search range is a changed draw.
         space = {k: repr(v) for k, v in registry.model(self.model).space.items()}
         search = {k: list(v) for k, v in data.module(self.dataset.name).SEARCH.items()}
