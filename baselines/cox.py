@@ -8,21 +8,20 @@ from typing import Any, Self
 import numpy as np
 import torch
 
-from soden.types import Features, FitReport, FloatArray, SurvivalData, SurvivalModel, concatenate
+from baselines.contract import Competitor
+from soden.types import Features, FitReport, FloatArray, SurvivalData, concatenate
 
 # Enough to keep the Hessian regular where a dummy is constant in a training part, too little to matter: on the
 # released splits a hundred times less moves one coefficient (a dummy of a handful of subjects) by 1e-4, others by 1e-8.
 RIDGE = 1e-4
 
 
-class Cox(SurvivalModel):
+class Cox(Competitor):
     """No search; fitted on train + valid, as the paper does. Survival curves are Breslow's step functions."""
 
     name = "cox"
     label = "Cox"
-    searched = False
     takes_seq = False
-    fit_on = "train+valid"
 
     theta: FloatArray  # (p,)
     times: FloatArray  # event times, ascending

@@ -10,10 +10,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
+from baselines.contract import Competitor
 from baselines.deepsurv import need_events
 from baselines.network import Network
+from baselines.space import REGULARISED_NETWORK
 from soden.nets import Encoder
-from soden.space import REGULARISED_NETWORK
 from soden.training import Batch, NeuralModel
 from soden.types import Features, FitReport, FloatArray, SurvivalData
 
@@ -22,7 +23,7 @@ BASELINE_SUBJECTS = 10_000  # pycox's `sample`: all of SUPPORT and METABRIC, hal
 VALID_CONTROLS = 10  # per validation case; pycox's own example repeats the validation part ten times
 
 
-class CoxTime(NeuralModel):
+class CoxTime(NeuralModel, Competitor):
     """lambda_x(t) = h_0(t) exp(g(t, x)): each case against one control drawn from its risk set, then Breslow.
 
     As in pycox the cases make the batches, the control comes from everybody still at risk in the training part, and

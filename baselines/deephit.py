@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from baselines.discrete import DiscreteTime
-from soden.space import REGULARISED_NETWORK, Choice, PerDataset, Uniform
+from baselines.space import REGULARISED_NETWORK, Choice, PerDataset, Uniform
 from soden.training import Batch
 
 EPS = 1e-7  # pycox's guard inside the logarithms

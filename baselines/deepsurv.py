@@ -9,16 +9,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from baselines.contract import Competitor
 from baselines.network import Network
+from baselines.space import REGULARISED_NETWORK
 from soden.nets import Encoder
-from soden.space import REGULARISED_NETWORK
 from soden.training import Batch, NeuralModel
 from soden.types import Features, FitReport, FloatArray, SurvivalData
 
 EPS = 1e-7  # pycox's guard inside the logarithm of the risk-set sum
 
 
-class DeepSurv(NeuralModel):
+class DeepSurv(NeuralModel, Competitor):
     """lambda_x(t) = h_0(t) exp(g(x)): in-batch partial likelihood, then Breslow's baseline on the training part.
 
     As in pycox, the risk set of a case is its own mini-batch's, and tied times stand in the order of a sort.

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from baselines.contract import Competitor
 from baselines.network import Network
 from soden.nets import Encoder
 from soden.training import NeuralModel
@@ -36,7 +37,7 @@ def interval_labels(time: FloatArray, event: BoolArray, cuts: FloatArray) -> tup
     return np.where(event, right, left), event
 
 
-class DiscreteTime(NeuralModel):
+class DiscreteTime(NeuralModel, Competitor):
     """A model of the survival at the cuts; linear inside the intervals (pycox's `const_pdf`), constant past the last.
 
     pycox lets a little mass sit at the first cut, time 0: it is lost right after 0, where S(0) = 1.
@@ -68,7 +69,9 @@ class DiscreteTime(NeuralModel):
         right = np.clip(np.searchsorted(cuts, t, side="left"), 1, len(cuts) - 1)
         weight = (t - cuts[right - 1]) / (cuts[right] - cuts[right - 1])
         s = self._at_cuts(data)
-        survival: FloatArray = s[:, right - 1] * (1 - weight) + s[:, right] * weight
+        before, after = s[:, right - 1], s[:, right]
+        # Written so that rounding never makes a curve rise, neither inside an interval nor into the next.
+        survival: FloatArray = np.maximum(before - (before - after) * weight, after)
         survival[:, t == 0] = 1.0
         return survival
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from soden.nets import MLP, Encoder
 
-CACHE = 1 << 19  # hidden values at a time: more than fit a core's cache make deep networks three times slower
+CACHE = 1 << 16  # hidden values at a time: as many as fit a core's cache
 
 
 class Network(nn.Module):
@@ -40,17 +40,15 @@ class Network(nn.Module):
 
     def on_grid(self, encoded: Tensor, t: Tensor) -> Tensor:
         """g(t, x) of all pairs: (n, p), (m,) -> (m, n). The first layer sees each subject and each time once."""
-        first, *rest = self.mlp
-        assert isinstance(first, nn.Linear)
-        after_first = nn.Sequential(*rest)
-        of_x = encoded @ first.weight[:, :-1].t() + first.bias
-        of_t = t[:, None, None] * first.weight[:, -1]
-        rows = max(1, CACHE // of_x.shape[1])
-        out = of_x.new_empty(len(t), len(of_x))
-        for j in range(0, len(of_x), rows):
-            block = of_x[j : j + rows]
-            at_once = max(1, rows // len(block))
-            for k in range(0, len(t), at_once):
-                pairs = block + of_t[k : k + at_once]
-                out[k : k + at_once, j : j + rows] = after_first(pairs.flatten(0, 1)).view(pairs.shape[:2])
+        first = self.mlp.first
+        of_x = torch.addmm(first.bias[:, None], first.weight[:, :-1], encoded.t())  # (width, n)
+        of_t = first.weight[:, -1:] * t  # (width, m)
+        n, pairs_at_once = len(encoded), max(1, CACHE // len(of_x))
+        out = of_x.new_empty(len(t), n)
+        for j in range(0, n, pairs_at_once):
+            block = of_x[:, None, j : j + pairs_at_once]
+            times = max(1, pairs_at_once // block.shape[2])
+            for k in range(0, len(t), times):
+                pairs = block + of_t[:, k : k + times, None]
+                out[k : k + times, j : j + pairs_at_once] = self.mlp.after_first(pairs.flatten(1)).view(pairs.shape[1:])
         return out

@@ -11,7 +11,7 @@ __all__ = ["SODEN", "SODENPH", "FitDiverged", "SODENCox"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load the estimators when first asked for: `soden.space` alone must not bring torch."""
+    """Load the estimators when first asked for: asking for one module must not bring the rest."""
     if name in __all__:
         from soden import estimator
 

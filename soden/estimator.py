@@ -23,11 +23,8 @@ from soden.inputs import (
     outcomes,
     series,
 )
-from soden.model import OdeModel
+from soden.models import OdeModel, Soden, SodenCox, SodenPH
 from soden.sklearn_api import Estimator, not_fitted
-from soden.soden import Soden
-from soden.soden_cox import SodenCox
-from soden.soden_ph import SodenPH
 from soden.training import resolve_device
 from soden.types import BoolArray, FitOptions, FitReport, FloatArray, SurvivalData
 
@@ -156,11 +153,10 @@ class SODEN(Estimator):
             "gru_width": self.gru_hidden,
             "lr": self.lr,
             "weight_decay": self.weight_decay,
-            "momentum": 0.0,
             "batch_size": self.batch_size,
             "solver": self.solver,
         }
-        options = FitOptions(self.max_epochs, self.patience, nll="text", device=self.device, progress=self.progress)
+        options = FitOptions(self.max_epochs, self.patience, device=self.device, progress=self.progress)
         model = self._model_class(plain(hyper), options)
         report = model.fit(train, valid, seed)
         advice = f"Lower lr (it is {self.lr:g}), or check the features for extreme values"

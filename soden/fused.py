@@ -1,9 +1,10 @@
 """The fast solve of SODEN: RK4 forward without autograd, then one hand-written backward pass over all stages.
 
-The forward pass makes 4N + 1 sequential network calls of 2 kernels per layer and stores their activations. The
-backward pass has no sequence: with unit seeds it back-propagates through all stages as one batch of (4N + 1) n rows,
-which gives dh/dLambda; `stage_cotangents` turns these scalars into the weight of each row; three matrix products per
-layer then give the exact gradient of the discretised loss. Memory: (4N + 1) n (width * layers + 4) numbers.
+The forward pass makes 4N + 1 sequential network calls and stores their activations. The backward pass has no sequence:
+with unit seeds it back-propagates through all stages on their own, which gives dh/dLambda; `stage_cotangents` turns
+these scalars into the weight of each stage; matrix products then give the exact gradient of the discretised loss.
+Twice: compiled for the CPU, some subjects at a time, and in torch for what else there is, where memory grows to
+(4N + 1) n (width * layers + 4) numbers.
 """
 
 from __future__ import annotations
@@ -11,11 +12,92 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from soden.compiled import BLOCK, array, borrow, columns, give_back
+from soden.likelihood import FLOOR
+from soden.nets import MLP
 from soden.ode import Mesh, rk4, stage_cotangents
+
+
+class CompiledNLL(torch.autograd.Function):
+    """(x, weights of the MLP on [Lambda, t, x], ...) -> the sum of weight (Lambda(y) - event log lambda(y)).
+
+    The gradient is computed on the way: what the stages leave behind is used while it is in the cache, and not kept.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        weights: Tensor,
+        width: int,
+        layers: int,
+        y: Tensor,
+        event: Tensor,
+        weight: Tensor,
+        steps: int,
+        tau: float,
+    ) -> Tensor:
+        """All stages there and back in `soden.kernels.ode`."""
+        from soden.kernels import ode
+
+        log_end = array(torch.log1p(y / tau))
+        clock = (array(y), log_end, np.float32(tau), steps)
+        outcome = (array(event), array(weight), np.float32(FLOOR))
+        space = borrow(2 * (4 * steps + 1) * layers * width * ode.together(len(y), width, layers, steps))
+        value, g_x, g_weights = ode.nll(columns(x), array(weights), width, layers, *clock, *outcome, space)
+        give_back(space)
+        ctx.gradients = torch.from_numpy(g_x.T), torch.from_numpy(g_weights)
+        return torch.from_numpy(np.array(value, np.float32))
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
+        """What the forward pass found, times the outer derivative."""
+        g_x, g_weights = ctx.gradients
+        return (g * g_x if ctx.needs_input_grad[0] else None), g * g_weights, *[None] * 7
+
+
+def compiled_nll(net: MLP, x: Tensor, y: Tensor, event: Tensor, weight: Tensor, steps: int, tau: float) -> Tensor:
+    """The sum of weight (Lambda(y) - event log lambda(y)); the hazard is the Softplus of `net` on [Lambda, t, x]."""
+    value: Tensor = CompiledNLL.apply(  # type: ignore[no-untyped-call]
+        x, net.weights(), net.width, net.layers, y, event, weight, steps, tau
+    )
+    return value
+
+
+def compiled_solve(net: MLP, x: Tensor, y: Tensor, steps: int, tau: float) -> tuple[Tensor, Tensor]:
+    """Lambda(y) and lambda(y), (n,), of the same hazard, without gradients."""
+    from soden.kernels import ode
+
+    v, ends = array(net.weights()), []
+    for some, until in zip(torch.split(x, BLOCK), torch.split(y, BLOCK), strict=True):
+        t, dt = ode.mesh(array(until), array(torch.log1p(until / tau)), np.float32(tau), steps)
+        space = borrow((3 * len(t) + net.layers * net.width) * len(some))
+        at, h = ode.solve(columns(some), v, net.width, net.layers, t, dt, np.float32(np.inf), space)
+        ends.append((at[-1].copy(), h[-1].copy()))
+        give_back(space)
+    Lambda, lam = (torch.from_numpy(np.concatenate(part)) for part in zip(*ends, strict=True))
+    return Lambda, lam
+
+
+def compiled_nodes(net: MLP, x: Tensor, t: Tensor, dt: Tensor, limit: float) -> tuple[Tensor, Tensor]:
+    """Lambda and lambda of all subjects at the ends of the steps of one mesh, t (4N + 1,) and dt (N,): (N + 1, n)."""
+    from soden.kernels import ode
+
+    v, parts = array(net.weights()), []
+    for some in torch.split(x, BLOCK):
+        stages, lengths = (np.repeat(array(values)[:, None], len(some), axis=1) for values in (t, dt))
+        space = borrow((3 * len(t) + net.layers * net.width) * len(some))
+        at, h = ode.solve(columns(some), v, net.width, net.layers, stages, lengths, np.float32(limit), space)
+        parts.append((at[::4].copy(), h[::4].copy()))
+        give_back(space)
+    Lambda, lam = (torch.from_numpy(np.concatenate(part, axis=1)) for part in zip(*parts, strict=True))
+    return Lambda, lam
 
 
 class FusedSolve(torch.autograd.Function):

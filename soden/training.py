@@ -7,21 +7,16 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from soden.nets import Encoder, seeded
+from soden import compiled
+from soden.nets import MLP, Encoder, seeded
 from soden.progress import bar
-from soden.types import Features, FitOptions, FitReport, FloatArray, SurvivalData, SurvivalModel
-
-CHUNK = 1024  # the authors' evaluation chunk; see FitOptions.nll
-
-
-class Diverged(Exception):
-    """Training left the region where numbers mean something; becomes a row, never a crash."""
+from soden.types import Diverged, Features, FitOptions, FitReport, FloatArray, SurvivalData, SurvivalModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +26,13 @@ class Batch:
     x: Tensor
     seq: Tensor | None
     target: tuple[Tensor, ...]
+    entry: Tensor | None = None
+    weight: Tensor | None = None
 
     def take(self, index: Tensor | slice) -> Batch:
         """The given rows."""
-        seq = None if self.seq is None else self.seq[index]
-        return Batch(self.x[index], seq, tuple(t[index] for t in self.target))
+        seq, entry, weight = (None if t is None else t[index] for t in (self.seq, self.entry, self.weight))
+        return Batch(self.x[index], seq, tuple(t[index] for t in self.target), entry, weight)
 
     def __len__(self) -> int:
         return len(self.x)
@@ -57,25 +54,34 @@ def flatten_parameters(net: nn.Module) -> nn.Parameter:
     parameters = [p for p in net.parameters() if p.requires_grad]
     flat = nn.Parameter(torch.cat([p.detach().reshape(-1) for p in parameters]))
     flat.grad = torch.zeros_like(flat)
+    starts: dict[Tensor, int] = {}
     start = 0
     for p in parameters:
         end = start + p.numel()
         p.data = flat.data[start:end].view_as(p)
         p.grad = flat.grad[start:end].view_as(p)
-        start = end
+        starts[p], start = start, end
+    for module in net.modules():
+        if isinstance(module, MLP):
+            module.live_in(flat, starts[module.first.weight])
     return flat
 
 
 class RMSProp:
     """torch.optim.RMSprop's arithmetic on one vector, in place; its bookkeeping costs more than the sums."""
 
-    def __init__(self, weights: Tensor, lr: float, weight_decay: float, momentum: float) -> None:
+    def __init__(self, weights: Tensor, lr: float, weight_decay: float, momentum: float, largest: float) -> None:
         self.weights, self.lr, self.weight_decay, self.momentum = weights.detach(), lr, weight_decay, momentum
+        self.largest = largest  # gradients longer than this are cut to it
         self.mean_square = torch.zeros_like(self.weights)
         self.velocity = torch.zeros_like(self.weights)
 
     def step(self, gradient: Tensor) -> None:
-        """One update; alpha = 0.99 and eps = 1e-8 are torch's defaults."""
+        """Clip and update; alpha = 0.99 and eps = 1e-8 are torch's defaults. The gradient is not kept."""
+        if compiled.serves(self.weights):
+            self._compiled_step(gradient)
+            return
+        clip(gradient, self.largest)
         gradient = gradient.add(self.weights, alpha=self.weight_decay)
         self.mean_square.mul_(0.99).addcmul_(gradient, gradient, value=1 - 0.99)
         size = self.mean_square.sqrt().add_(1e-8)
@@ -84,6 +90,13 @@ class RMSProp:
             self.weights.add_(self.velocity, alpha=-self.lr)
         else:
             self.weights.addcdiv_(gradient, size, value=-self.lr)
+
+    def _compiled_step(self, gradient: Tensor) -> None:
+        from soden.kernels import rmsprop
+
+        vectors = (compiled.array(t) for t in (self.weights, gradient, self.mean_square, self.velocity))
+        numbers = (np.float32(v) for v in (self.lr, self.weight_decay, self.momentum, self.largest))
+        rmsprop.step(*vectors, *numbers)
 
 
 def run_training(
@@ -102,8 +115,7 @@ def run_training(
     """
     flat = flatten_parameters(net)
     assert flat.grad is not None
-    momentum = hyper["momentum"] if options.use_momentum else 0.0
-    optimiser = RMSProp(flat, hyper["lr"], hyper["weight_decay"], momentum)
+    optimiser = RMSProp(flat, hyper["lr"], hyper["weight_decay"], hyper.get("momentum", 0.0), options.clip)
     size = min(int(hyper["batch_size"]), n)
     generator = torch.Generator().manual_seed(seed)
     deadline = math.inf if options.time_limit is None else time.monotonic() + options.time_limit
@@ -121,7 +133,6 @@ def run_training(
                 flat.grad.zero_()
                 if loss.requires_grad:  # a batch without events has no partial likelihood to follow
                     loss.backward()  # type: ignore[no-untyped-call]
-                    clip(flat.grad, options.clip)
                     optimiser.step(flat.grad)
                 total += float(loss.detach())
             net.eval()
@@ -173,7 +184,8 @@ def _epochs(options: FitOptions, history: list[tuple[float, float]]) -> Iterator
 class NeuralModel(SurvivalModel):
     """A network, targets made of (time, event), and a loss; the rest is shared."""
 
-    net: nn.Module  # forward(x, seq, ...) ; set by fit or from_state
+    takes_entry: ClassVar[bool] = False  # whether the loss knows of late entry and weights
+    net: nn.Module  # set by fit or from_state
 
     @abstractmethod
     def prepare(self, train: SurvivalData) -> dict[str, Any]:
@@ -238,7 +250,10 @@ class NeuralModel(SurvivalModel):
     def batch(self, data: SurvivalData, device: torch.device) -> Batch:
         """All of `data` as tensors."""
         x, seq = self.features(data, device)
-        return Batch(x, seq, tuple(t.to(device) for t in self.targets(data)))
+        entry, weight = (None if v is None else torch.as_tensor(v).to(x) for v in (data.entry, data.weight))
+        if not self.takes_entry and not (entry is None and weight is None):
+            raise ValueError(f"{type(self).__name__} knows nothing of entry times and weights; use SODEN, or drop them")
+        return Batch(x, seq, tuple(t.to(device) for t in self.targets(data)), entry, weight)
 
     def features(self, data: Features, device: torch.device | None = None) -> tuple[Tensor, Tensor | None]:
         """Features as tensors in the network's type and place."""
@@ -250,8 +265,12 @@ class NeuralModel(SurvivalModel):
         return tensor(data.x), None if data.seq is None else tensor(data.seq)
 
     def _network(self) -> nn.Module:
-        encoder = Encoder(self.shape["static"], self.shape["channels"], int(self.hyper.get("gru_width", 0)))
-        return self.build(encoder, self.prepared)
+        static, channels = self.shape["static"], self.shape["channels"]
+        if not channels:
+            return self.build(Encoder(static), self.prepared)
+        from soden.gru import SeriesEncoder
+
+        return self.build(SeriesEncoder(static, channels, int(self.hyper["gru_width"])), self.prepared)
 
     def state(self) -> dict[str, Any]:
         """Hyper-parameters, shape, what was prepared, weights."""
@@ -276,11 +295,3 @@ class NeuralModel(SurvivalModel):
         model.net.load_state_dict(state["weights"])
         model.net.eval()
         return model
-
-
-def chunked_mean(terms: FloatArray, time: FloatArray, convention: str) -> float:
-    """Mean of per-subject terms: plain ("text") or the unweighted mean of time-sorted chunks' means ("published")."""
-    if convention == "text" or len(terms) <= CHUNK:
-        return float(np.mean(terms))
-    ordered = np.asarray(terms)[np.argsort(time, kind="stable")]
-    return float(np.mean([ordered[i : i + CHUNK].mean() for i in range(0, len(ordered), CHUNK)]))

@@ -13,8 +13,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from soden.space import Distribution
-
 FloatArray = npt.NDArray[np.floating[Any]]
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.integer[Any]]
@@ -38,6 +36,8 @@ class SurvivalData:
     event: BoolArray  # (n,) True where the event was observed, False where censored
     x: FloatArray  # (n, p) float32, preprocessed
     seq: FloatArray | None = None  # (n, steps, channels) float32
+    entry: FloatArray | None = None  # (n,) float64, when a subject came under observation (left truncation); None: 0
+    weight: FloatArray | None = None  # (n,) float64, how much a subject counts in a loss; None: all the same
 
     def __post_init__(self) -> None:
         time = np.asarray(self.time, dtype=np.float64)
@@ -45,7 +45,10 @@ class SurvivalData:
         x = np.asarray(self.x, dtype=np.float32)
         seq = None if self.seq is None else np.asarray(self.seq, dtype=np.float32)
         _check(time, event, x, seq)
-        for name, value in (("time", time), ("event", event.astype(bool)), ("x", x), ("seq", seq)):
+        entry = None if self.entry is None else _checked_entry(self.entry, time)
+        weight = None if self.weight is None else _checked_weight(self.weight, len(time))
+        values = {"time": time, "event": event.astype(bool), "x": x, "seq": seq, "entry": entry, "weight": weight}
+        for name, value in values.items():
             object.__setattr__(self, name, value)
 
     def __len__(self) -> int:
@@ -54,21 +57,20 @@ class SurvivalData:
     def take(self, index: IntArray | BoolArray) -> SurvivalData:
         """Return the given rows; a part of valid data is valid, so nothing is checked again."""
         part = object.__new__(SurvivalData)
-        for name in ("time", "event", "x", "seq"):
-            value = getattr(self, name)
+        for name, value in vars(self).items():
             object.__setattr__(part, name, None if value is None else value[index])
         return part
 
 
 def concatenate(first: SurvivalData, second: SurvivalData) -> SurvivalData:
     """Stack two parts of the same data set (Cox is fitted on train + valid)."""
-    seq = None if first.seq is None or second.seq is None else np.concatenate([first.seq, second.seq])
-    return SurvivalData(
-        np.concatenate([first.time, second.time]),
-        np.concatenate([first.event, second.event]),
-        np.concatenate([first.x, second.x]),
-        seq,
-    )
+    both = object.__new__(SurvivalData)
+    for name, value in vars(first).items():
+        other = getattr(second, name)
+        if (value is None) != (other is None):
+            raise ValueError(f"cannot stack two parts of which one has {name} and the other has none")
+        object.__setattr__(both, name, None if value is None else np.concatenate([value, other]))
+    return both
 
 
 def _check(time: FloatArray, event: npt.NDArray[Any], x: FloatArray, seq: FloatArray | None) -> None:
@@ -101,16 +103,35 @@ def _check(time: FloatArray, event: npt.NDArray[Any], x: FloatArray, seq: FloatA
         raise ValueError("no events: every subject is censored, so there is nothing to learn the hazard from")
 
 
+def _checked_entry(values: Any, time: FloatArray) -> FloatArray:
+    entry = np.asarray(values, dtype=np.float64)
+    if entry.shape != time.shape:
+        raise ValueError(f"entry must have one value per subject, shape {time.shape}; got shape {entry.shape}")
+    bad = ~((entry >= 0) & (entry < time))  # also true of nan
+    if bad.any():
+        raise ValueError(
+            f"entry must be at least 0 and below the observed time; {int(bad.sum())} subjects have another one. "
+            "A subject whose follow-up had ended when it would have entered was never observed: drop it"
+        )
+    return entry
+
+
+def _checked_weight(values: Any, n: int) -> FloatArray:
+    weight = np.asarray(values, dtype=np.float64)
+    if weight.shape != (n,):
+        raise ValueError(f"weight must have one value per subject, shape ({n},); got shape {weight.shape}")
+    if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.any()):
+        raise ValueError("weight must be finite and not negative, and above 0 for at least one subject")
+    return weight
+
+
 @dataclass(frozen=True)
 class FitOptions:
-    """How a model is trained, the same for every model of a run; defaults are those behind the published numbers."""
+    """How a model is trained; defaults are the paper's."""
 
     max_epochs: int = 100
     patience: int = 10
     clip: float = 100.0  # largest gradient norm; in the authors' code, not in the paper
-    use_momentum: bool = False  # the paper searches RMSProp's momentum, the released code never passes it on
-    # "published": unweighted mean of the means over time-sorted chunks of 1024; "text": the plain mean.
-    nll: Literal["published", "text"] = "published"
     device: str = "cpu"  # "cpu", "cuda", "cuda:1" or "auto"
     time_limit: float | None = None  # seconds of wall clock after which training stops with its best state so far
     progress: bool = False
@@ -130,19 +151,18 @@ class FitReport:
     history: tuple[tuple[float, float], ...] = field(default=(), repr=False)  # (train loss, valid loss) per epoch
 
 
-class SurvivalModel(ABC):
-    """The contract of every competitor; one class per file, found by its folder.
+class Diverged(Exception):
+    """Training left the region where numbers mean something; becomes a row, never a crash."""
 
-    `Model(hyper, options)` with the values of its `space`; after `fit` it predicts survival curves at any times.
+
+class SurvivalModel(ABC):
+    """A model that is fitted to survival data and predicts survival curves at any times.
+
+    `Model(hyper, options)`: what shapes the model, and how it is trained.
     """
 
-    name: ClassVar[str]  # file, config key, path segment
-    label: ClassVar[str]  # as printed in the paper
-    space: ClassVar[Mapping[str, Distribution]] = {}
-    searched: ClassVar[bool] = True  # False: nothing to search, one fit per split
-    select_by: ClassVar[Literal["loss", "ctd"]] = "loss"
+    name: ClassVar[str]  # saved with a model's state, so that no other reads it
     takes_seq: ClassVar[bool] = True
-    fit_on: ClassVar[Literal["train", "train+valid"]] = "train"
 
     def __init__(self, hyper: Mapping[str, Any] | None = None, options: FitOptions | None = None) -> None:
         self.hyper = dict(hyper or {})
@@ -158,7 +178,7 @@ class SurvivalModel(ABC):
 
     def predict_hazard(self, data: Features, times: FloatArray) -> FloatArray:
         """lambda_x(t), shape (n, len(times)), for models that have one."""
-        raise TypeError(f"{self.label} has no hazard function: it models survival at given times only")
+        raise TypeError(f"{type(self).__name__} has no hazard function: it models survival at given times only")
 
     def nll(self, data: SurvivalData) -> FloatArray | None:
         """-Delta log lambda(y) + Lambda(y) per subject; None where there is no continuous-time likelihood."""

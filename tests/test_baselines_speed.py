@@ -1,34 +1,40 @@
 """The speed table of the baselines: equal work for both sides, and a last line that says whether the goals are met."""
 
 import argparse
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+from benchmarks.data import DataUnavailable
+from benchmarks.speed import _parts
 from benchmarks.speed import baselines as speed
 
 
 def test_both_sides_train_on_whole_batches() -> None:
-    data = speed._whole_batches(speed._random(1125, 9, 0), 64)
+    data = speed._whole_batches(_parts._stand_in("metabric")["train"], 64)
     assert len(data) % 64 == 0
     assert data.event.sum() % 64 == 0
     assert len(data) > 1125 - 128
 
 
-def test_random_numbers_stand_in_for_absent_data_and_say_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_simulated_numbers_stand_in_for_absent_data_and_say_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("SODEN_DATA", str(tmp_path))
-    train, valid = speed.parts("metabric")
+    def absent(name: str) -> None:
+        raise DataUnavailable(name, [], "")
+
+    monkeypatch.setattr(_parts, "load", absent)
+    train, valid = speed.parts.__wrapped__("metabric")
     assert train.x.shape[1] == valid.x.shape[1] == 9
-    assert "random numbers of the same shape" in capsys.readouterr().out
+    said = "metabric: data not found (`python -m benchmarks datasets metabric` says why), simulated features and times"
+    assert said in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", speed.MODELS)
 def test_pycox_trains_the_same_network(name: str) -> None:
     """One epoch of each runs; what they compute is compared elsewhere."""
-    train, valid = speed._whole_batches(speed._random(300, 4, 0), 64), speed._random(64, 4, 1)
+    found = _parts._stand_in("metabric")
+    train, valid = speed._whole_batches(found["train"].take(np.arange(300)), 64), found["valid"].take(np.arange(64))
     hyper = {**speed.HYPER, **speed.DISCRETE, "batch_size": 64}
     speed._pycox(name, train, valid, hyper, epochs=1)()
     report = speed._ours(name, train, valid, hyper, epochs=1)()

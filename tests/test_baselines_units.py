@@ -12,7 +12,7 @@ from baselines.deephit import DeepHit, ranking_loss
 from baselines.deepsurv import DeepSurv, breslow, partial_likelihood_loss
 from baselines.discrete import DiscreteTime
 from baselines.nnet_survival import NnetSurvival
-from soden.space import Choice, PerDataset, Uniform
+from baselines.space import Choice, PerDataset, Uniform
 from soden.types import FitOptions, SurvivalData
 
 HYPER = {"layers": 1, "width": 4, "lr": 1e-3, "weight_decay": 0.0, "momentum": 0.9, "batch_size": 16}

@@ -224,7 +224,7 @@ def test_a_fit_that_diverges_at_once_raises():
 
 
 def test_a_fit_that_diverges_later_warns_and_keeps_the_best_state(monkeypatch):
-    from soden.model import OdeModel
+    from soden.models import OdeModel
 
     honest, calls = OdeModel.valid_loss, []
 

@@ -9,15 +9,15 @@ import pytest
 import torch
 from scipy.integrate import solve_ivp
 
-import soden.model
+import soden.models
+from baselines.chunked import chunked_mean
+from baselines.contract import TrialOptions
+from baselines.soden import Soden as PublishedSoden
 from soden.hazard import CoxHazard, GeneralHazard, PHHazard
-from soden.model import TOLERANCE, OdeModel, relative_gap
+from soden.models import OdeModel, Soden, SodenCox, SodenPH
 from soden.nets import Encoder
-from soden.soden import Soden
-from soden.soden_cox import SodenCox
-from soden.soden_ph import SodenPH
-from soden.training import Diverged, chunked_mean
-from soden.types import FitOptions, FloatArray, SurvivalData
+from soden.solver import TOLERANCE, FastSolver, relative_gap
+from soden.types import Diverged, FitOptions, FloatArray, SurvivalData
 
 MODELS = [Soden, SodenPH, SodenCox]
 HYPER = {"width": 8, "layers": 2, "lr": 0.01, "weight_decay": 1e-6, "batch_size": 64}
@@ -71,8 +71,8 @@ def test_the_hazard_is_the_derivative_of_the_cumulative_hazard(fitted: OdeModel)
 def test_blocks_change_nothing(fitted: OdeModel, monkeypatch: pytest.MonkeyPatch) -> None:
     data, times = simulated(50), np.linspace(0, 2, 40)
     whole = [fitted.predict_survival(data, times), fitted.predict_hazard(data, times)]
-    monkeypatch.setattr(soden.model, "BLOCK", 7)
-    monkeypatch.setattr(soden.model, "CELLS", 100)
+    monkeypatch.setattr(soden.models, "BLOCK", 7)
+    monkeypatch.setattr(soden.models, "CELLS", 100)
     np.testing.assert_allclose(fitted.predict_survival(data, times), whole[0], rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(fitted.predict_hazard(data, times), whole[1], rtol=1e-5, atol=1e-6)
 
@@ -91,7 +91,7 @@ def test_a_state_brings_the_model_back(fitted: OdeModel, tmp_path: Path) -> None
     data, times = simulated(10), np.linspace(0, 2, 9)
     np.testing.assert_array_equal(again.predict_survival(data, times), fitted.predict_survival(data, times))
     np.testing.assert_array_equal(again.nll(data), fitted.nll(data))
-    assert (again.steps, again.tau) == (fitted.steps, fitted.tau)
+    assert again.prepared == fitted.prepared
 
 
 @pytest.mark.parametrize("cls", MODELS)
@@ -157,9 +157,11 @@ def test_predictions_at_a_trained_state_equal_scipy_s() -> None:
 def test_validation_loss_follows_the_chosen_convention() -> None:
     train, valid = simulated(), simulated(2500, seed=1)
     for convention in ("published", "text"):
-        model = Soden(HYPER, FitOptions(max_epochs=1, nll=convention))  # type: ignore[arg-type]
+        model = PublishedSoden(HYPER, TrialOptions(max_epochs=1, nll=convention))  # type: ignore[arg-type]
         report = model.fit(train, valid, seed=0)
-        np.testing.assert_allclose(report.valid_loss, chunked_mean(model.nll(valid), valid.time, convention), rtol=1e-3)
+        terms = model.nll(valid)
+        expected = chunked_mean(terms, valid.time) if convention == "published" else terms.mean()
+        np.testing.assert_allclose(report.valid_loss, expected, rtol=1e-3)
 
 
 def test_the_mesh_is_refined_when_the_error_passes_the_tolerance() -> None:
@@ -175,16 +177,17 @@ def test_the_mesh_is_refined_when_the_error_passes_the_tolerance() -> None:
         second.weight[0, 0], second.weight[1, 1] = 1.0, 1.0
         last.weight[0, 0], last.weight[0, 1] = 20.0, -20.0
         valid = model.batch(simulated(seed=1), torch.device("cpu"))
-        steps, gaps = [], []
+        assert isinstance(model.solver, FastSolver)
+        model.net.eval()
+        model.solver.errors.clear()
         for _ in range(8):
             model.valid_loss(valid)
-            steps.append(model.gaps[-1][0])
-            gaps.append(model.gaps[-1][1])
+    steps, gaps = zip(*model.solver.errors, strict=True)
     assert steps[0] == Soden.start_steps
     assert gaps[0] > TOLERANCE
     assert steps[-1] > Soden.start_steps
     assert gaps[-1] <= TOLERANCE
-    assert model.steps == steps[-1]
+    assert model.solver.steps == steps[-1]
 
 
 @pytest.mark.parametrize("cls", MODELS)
@@ -196,10 +199,9 @@ def test_a_learning_rate_far_too_high_is_a_row_not_a_crash(cls: type[OdeModel]) 
 
 
 def test_a_gap_that_no_mesh_closes_is_divergence() -> None:
-    model = Soden(HYPER, SHORT)
-    model.steps = Soden.most_steps
+    solver = FastSolver(Soden.most_steps, Soden.most_steps, tau=1.0)
     with pytest.raises(Diverged, match=r"Lambda changes by 80% between 96 and 192 steps"):
-        model._control(0.8)
+        solver.adapt(0.8)
 
 
 def test_the_gap_is_relative_and_nan_is_infinite() -> None:
@@ -235,7 +237,7 @@ def test_cox_starts_and_is_clamped_as_in_the_authors_code() -> None:
     net = CoxHazard(Encoder(2), 2, 1)
     with torch.no_grad():
         net.beta[:] = 1.0
-    risks = net.encode(torch.tensor([[1.0, 2.0], [50.0, 50.0]]), None)
+    risks = net.factor(net.encode(torch.tensor([[1.0, 2.0], [50.0, 50.0]]), None))
     np.testing.assert_allclose(risks.detach(), np.exp([3.0, 10.0]), rtol=1e-5)
 
 
@@ -244,8 +246,8 @@ def test_nothing_is_left_on_the_cpu(cls: type[GeneralHazard]) -> None:
     """On torch's device without numbers, where a tensor left on the CPU is an error."""
     net = cls(Encoder(3), 8, 2).to("meta")
     x, y = torch.zeros(6, 3, device="meta"), torch.ones(6, device="meta")
-    Lambda, lam = net.solve(net.encode(x, None), y, 4, 0.3)
-    (Lambda.sum() + lam.sum()).backward()
+    solution = net.solve(net.encode(x, None), y, 4, 0.3)
+    (solution.Lambda.sum() + solution.lam.sum()).backward()
     assert all(p.grad is not None and p.grad.device.type == "meta" for p in net.parameters())
     with torch.no_grad():
         at = net.dense(net.encode(x, None), y[0], 8, 0.3).at(torch.ones(5, device="meta"))
@@ -255,7 +257,7 @@ def test_nothing_is_left_on_the_cpu(cls: type[GeneralHazard]) -> None:
 
 def test_errors_say_what_to_do(fitted: OdeModel) -> None:
     with pytest.raises(ValueError, match="solver must be one of fast, adjoint, direct; got 'euler'"):
-        Soden({**HYPER, "solver": "euler"})
+        Soden({**HYPER, "solver": "euler"}, SHORT).fit(simulated(), simulated(seed=1))
     with pytest.raises(ValueError, match="times must be finite and not negative"):
         fitted.predict_survival(simulated(2), np.array([-1.0]))
     with pytest.raises(ValueError, match=r"times must be one-dimensional; got shape \(1, 1\)"):

@@ -10,10 +10,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from baselines.chunked import chunked_mean
 from baselines.deepsurv import DeepSurv
+from soden import compiled
+from soden.gru import SeriesEncoder
 from soden.nets import MLP, Encoder, seeded
-from soden.training import Diverged, RMSProp, chunked_mean, clip, flatten_parameters, resolve_device, run_training
-from soden.types import FitOptions, FitReport, SurvivalData
+from soden.training import RMSProp, clip, flatten_parameters, resolve_device, run_training
+from soden.types import Diverged, FitOptions, FitReport, SurvivalData
 
 HYPER: dict[str, Any] = {"lr": 1e-2, "weight_decay": 1e-3, "momentum": 0.9, "batch_size": 8}
 
@@ -91,7 +94,7 @@ def side_by_side(momentum: float, dtype: torch.dtype, largest: float | None) -> 
     ours, theirs = (seeded_mlp().to(dtype) for _ in range(2))
     flat = flatten_parameters(ours)
     assert flat.grad is not None
-    mine = RMSProp(flat, 1e-2, 1e-3, momentum)
+    mine = RMSProp(flat, 1e-2, 1e-3, momentum, math.inf if largest is None else largest)
     torchs = torch.optim.RMSprop(theirs.parameters(), lr=1e-2, weight_decay=1e-3, momentum=momentum)
     for _ in range(25):
         flat.grad.zero_()
@@ -99,7 +102,6 @@ def side_by_side(momentum: float, dtype: torch.dtype, largest: float | None) -> 
         torchs.zero_grad()
         (100 * (theirs(x) - 3).square().mean()).backward()
         if largest is not None:
-            clip(flat.grad, largest)
             nn.utils.clip_grad_norm_(theirs.parameters(), largest)
         mine.step(flat.grad)
         torchs.step()
@@ -112,9 +114,38 @@ def seeded_mlp() -> MLP:
 
 
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
-def test_flat_rmsprop_is_torchs_to_the_bit(momentum: float) -> None:
-    ours, theirs = side_by_side(momentum, torch.float32, None)
-    assert all(torch.equal(a, b) for a, b in zip(ours.parameters(), theirs.parameters(), strict=True))
+def test_flat_rmsprop_is_torchs(momentum: float) -> None:
+    ours, theirs = side_by_side(momentum, torch.float64, None)
+    for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-15)  # torch's square root is not IEEE's to the last bit
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+@pytest.mark.parametrize("largest", [math.inf, 0.5])
+def test_the_compiled_step_is_the_one_in_torch(
+    momentum: float, largest: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generator = torch.Generator().manual_seed(0)
+    weights, gradients = torch.randn(300, generator=generator), torch.randn(20, 300, generator=generator)
+    ends = []
+    for available in (True, False):
+        monkeypatch.setattr(compiled, "available", lambda available=available: available)
+        mine = weights.clone()
+        optimiser = RMSProp(mine, 1e-2, 1e-3, momentum, largest)
+        for gradient in gradients:
+            optimiser.step(gradient.clone())
+        ends.append(mine)
+    torch.testing.assert_close(*ends, rtol=1e-5, atol=1e-6)
+
+
+def test_the_compiled_step_takes_ieee_s_square_root() -> None:
+    """From zero a step of lr 1 is g / (sqrt(0.01 g^2) + 1e-8); a root taken in float64 and rounded once is IEEE's."""
+    g = torch.rand(10_000, generator=torch.Generator().manual_seed(0)) * 1e-3
+    weights = torch.zeros_like(g)
+    RMSProp(weights, 1.0, 0.0, 0.0, math.inf).step(g.clone())
+    square = np.float32(0.01) * (g.numpy() * g.numpy())
+    root = np.array([math.sqrt(v) for v in square.astype(np.float64)], dtype=np.float32)
+    assert (weights.numpy() == -(g.numpy() / (root + np.float32(1e-8)))).all()
 
 
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
@@ -134,16 +165,16 @@ def test_flat_parameters_are_the_modules_own() -> None:
     assert all((p == 0).all() for p in net.parameters())
 
 
-def test_momentum_is_used_only_when_asked_for() -> None:
+def test_momentum_lengthens_the_second_step() -> None:
     """Under a constant gradient the first step is the same, the second is longer with momentum."""
 
-    def path(use_momentum: bool) -> list[float]:
+    def path(momentum: float) -> list[float]:
         net, seen = Point(), []
         train(net, lambda rows: net.w.sum(), lambda: seen.append(net.w.item()) or 0.0, n=8, max_epochs=2,
-              hyper={"weight_decay": 0.0}, use_momentum=use_momentum)  # fmt: skip  # type: ignore[func-returns-value]
+              hyper={"weight_decay": 0.0, "momentum": momentum})  # fmt: skip  # type: ignore[func-returns-value]
         return seen
 
-    plain, with_momentum = path(False), path(True)
+    plain, with_momentum = path(0.0), path(0.9)
     assert plain[0] == with_momentum[0]
     assert plain[1] - with_momentum[1] == pytest.approx(0.9 * (1 - plain[0]), rel=1e-4)
 
@@ -239,9 +270,8 @@ def test_chunked_mean() -> None:
     """2,048 + 2 subjects: the published convention gives the last two, by time, a third of the weight."""
     time = np.arange(2050.0)[::-1]
     terms = np.where(time >= 2048, 3.0, 0.0)
-    assert chunked_mean(terms, time, "published") == pytest.approx(1.0)
-    assert chunked_mean(terms, time, "text") == pytest.approx(6 / 2050)
-    assert chunked_mean(terms[:1024], time[:1024], "published") == pytest.approx(6 / 1024)
+    assert chunked_mean(terms, time) == pytest.approx(1.0)
+    assert chunked_mean(terms[:1024], time[:1024]) == pytest.approx(6 / 1024)
 
 
 def test_device_names() -> None:
@@ -251,11 +281,10 @@ def test_device_names() -> None:
 
 def test_the_encoder_joins_the_last_gru_state() -> None:
     with seeded(0):
-        encoder = Encoder(3, channels=2, gru_width=5)
+        encoder = SeriesEncoder(3, channels=2, width=5)
     x, seq = torch.ones(4, 3), torch.ones(4, 6, 2)
     out = encoder(x, seq)
     assert encoder.outputs == out.shape[1] == 8
     assert torch.equal(out[:, :3], x)
-    assert encoder.gru is not None
     assert torch.equal(out[:, 3:], encoder.gru(seq)[0][:, -1])
     assert torch.equal(Encoder(3)(x), x)

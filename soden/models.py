@@ -1,8 +1,7 @@
-"""What SODEN, SODEN-PH and SODEN-Cox share: the likelihood, error control while training, prediction."""
+"""SODEN, SODEN-PH and SODEN-Cox: maximum likelihood through the solution of lambda_x(t) = h(Lambda_x(t), t; x)."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -11,47 +10,51 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from soden.hazard import SOLVERS, Hazard
+from soden.hazard import CoxHazard, GeneralHazard, Hazard, PHHazard, Solution
+from soden.likelihood import nll_terms
 from soden.nets import Encoder
-from soden.space import NETWORK
-from soden.training import Batch, Diverged, NeuralModel, chunked_mean
-from soden.types import Features, FitOptions, FitReport, FloatArray, SurvivalData
+from soden.solver import FastSolver, Solver
+from soden.training import Batch, NeuralModel
+from soden.types import Diverged, Features, FitReport, FloatArray, SurvivalData
 
-TOLERANCE = 5e-3  # largest relative gap in Lambda between N and 2N steps that keeps N
+SOLVERS = ("fast", "adjoint", "direct")
 HUGE = 1e30  # a loss from which training does not come back; from 1e10 it does, and the paper's solver lets it
-BROKEN = 0.5  # a gap that the finest mesh must not leave
 FINE_STEPS = 128  # of the mesh behind predictions and the reported likelihood
 BLOCK = 2048  # subjects solved at once
 CELLS = 1 << 22  # numbers held at once when hazards are predicted: 16 MB in float32
 
 
 class OdeModel(NeuralModel):
-    """lambda_x(t) = h(Lambda_x(t), t; x): maximum likelihood through the solution of the ODE."""
+    """What the three share: the likelihood, error control while training, prediction."""
 
-    space = NETWORK
     hazard_class: ClassVar[type[Hazard]]
-    start_steps: ClassVar[int] = 6  # of the training mesh, and its least; more once the error passes TOLERANCE
+    start_steps: ClassVar[int] = 6  # of the training mesh, and its least; more once the error asks for them
     most_steps: ClassVar[int] = 96  # the stages of a batch of 1024 in the widest network then take 1.6 GB
+    takes_entry = True
     net: Hazard
-    steps: int
-    tau: float
-
-    def __init__(self, hyper: Mapping[str, Any] | None = None, options: FitOptions | None = None) -> None:
-        super().__init__(hyper, options)
-        self.solver = self.hyper.get("solver", "fast")
-        if self.solver not in SOLVERS:
-            raise ValueError(f"solver must be one of {', '.join(SOLVERS)}; got {self.solver!r}")
-        self.gaps: list[tuple[int, float]] = []  # (steps, relative error in Lambda) after each epoch
+    solver: Solver
 
     def prepare(self, train: SurvivalData) -> dict[str, Any]:
         """The clock's scale, the lower quartile of the times; the mesh starts coarse."""
-        self.gaps = []
         return {"steps": self.start_steps, "tau": float(np.quantile(train.time, 0.25))}
 
     def build(self, encoder: Encoder, prepared: Mapping[str, Any]) -> nn.Module:
-        """The hazard network, which owns the encoder."""
-        self.steps, self.tau = prepared["steps"], prepared["tau"]
-        return self.hazard_class(encoder, int(self.hyper["width"]), int(self.hyper["layers"]))
+        """The hazard network, which owns the encoder, and the solver it is trained by."""
+        self.solver = self._solver(self.hyper.get("solver", "fast"), prepared["tau"])
+        return self.make_hazard(encoder, int(self.hyper["width"]), int(self.hyper["layers"]))
+
+    def make_hazard(self, encoder: Encoder, width: int, layers: int) -> Hazard:
+        """A new network."""
+        return self.hazard_class(encoder, width, layers)
+
+    def _solver(self, kind: str, tau: float) -> Solver:
+        if kind not in SOLVERS:
+            raise ValueError(f"solver must be one of {', '.join(SOLVERS)}; got {kind!r}")
+        if kind == "fast":
+            return FastSolver(self.start_steps, self.most_steps, tau)
+        from soden.adjoint import AdjointSolver, DirectSolver
+
+        return AdjointSolver() if kind == "adjoint" else DirectSolver()
 
     def targets(self, data: SurvivalData) -> tuple[Tensor, ...]:
         """y and Delta, in the network's type."""
@@ -59,58 +62,45 @@ class OdeModel(NeuralModel):
         return torch.as_tensor(data.time, dtype=dtype), torch.as_tensor(data.event, dtype=dtype)
 
     def loss(self, batch: Batch) -> Tensor:
-        """Mean of -Delta log lambda(y) + Lambda(y), the negative log-likelihood of Section 3.2."""
-        loss = nll_terms(*self.solve(batch, self.steps), batch.target[1]).mean()
+        """Mean of -Delta log lambda(y) + Lambda(y) - Lambda(entry), the negative log-likelihood of Section 3.2."""
+        y, event = batch.target
+        weight = torch.full_like(y, 1 / len(y)) if batch.weight is None else batch.weight / batch.weight.sum()
+        loss = self.solver.nll(self.net, batch.x, batch.seq, y, event, weight)
+        if batch.entry is not None:
+            loss = loss - self.solver.nll(self.net, batch.x, batch.seq, batch.entry, torch.zeros_like(event), weight)
         if not loss.detach() < HUGE:  # also true of nan
             raise Diverged(f"the loss of a batch is {float(loss.detach()):g}: Lambda blew up")
         return loss
 
-    def solve(self, batch: Batch, steps: int) -> tuple[Tensor, Tensor]:
-        """Lambda(y), lambda(y) by the model's solver."""
-        y = batch.target[0]
-        if self.solver == "adjoint":
-            from soden.reference import solve_adjoint
-
-            return solve_adjoint(self.net, batch.x, batch.seq, y)
-        encoded = self.net.encode(batch.x, batch.seq)
-        if self.solver == "direct":
-            from soden.reference import solve_direct
-
-            return solve_direct(self.net, encoded, y)
-        return self.net.solve(encoded, y, steps, self.tau)
+    def average(self, terms: FloatArray, time: FloatArray, weight: FloatArray | None) -> float:
+        """What the validation part's terms come to."""
+        return float(np.average(terms, weights=weight))
 
     def error_block(self) -> int:
         """Subjects per solve when the error is estimated."""
         return BLOCK
 
     def valid_loss(self, valid: Batch) -> float:
-        """The negative log-likelihood with 2N steps; its gap in Lambda to N steps decides about the next epoch's N."""
-        terms, gap = [], 0.0
+        """The negative log-likelihood with a checked solution; the solver hears of its own error."""
+        terms, error = [], 0.0
         for block in _blocks(valid, self.error_block()):
-            Lambda, lam = self.solve(block, 2 * self.steps)
-            terms.append(nll_terms(Lambda, lam, block.target[1]))
-            if self.solver == "fast":
-                gap = max(gap, relative_gap(self.solve(block, self.steps)[0], Lambda))
-        self._control(gap if self.solver == "fast" else math.nan)
-        return chunked_mean(torch.cat(terms).double().cpu().numpy(), valid.target[0].cpu().numpy(), self.options.nll)
-
-    def _control(self, gap: float) -> None:
-        """Take more steps when the error passes the tolerance, fewer when it is far below; give up at a broken one."""
-        self.gaps.append((self.steps, gap))
-        if self.solver != "fast" or TOLERANCE / 8 <= gap <= TOLERANCE:
-            return
-        if self.steps >= self.most_steps and not gap <= BROKEN:
-            raise Diverged(f"Lambda changes by {gap:.0%} between {self.steps} and {2 * self.steps} steps")
-        # The error falls like N^-3 or so: kinks of the ReLUs hold it above RK4's N^-4. Aim at half the tolerance.
-        factor = (2 * gap / TOLERANCE) ** (1 / 3) if gap < math.inf else math.inf
-        self.steps = math.ceil(self.steps * min(max(factor, 0.5), 3.0))
-        self.steps = min(max(self.steps, self.start_steps), self.most_steps)
+            solution, gap = self.solver.checked(self.net, block.x, block.seq, block.target[0])
+            entered = None
+            if block.entry is not None:
+                at_entry, other = self.solver.checked(self.net, block.x, block.seq, block.entry)
+                entered, gap = at_entry.Lambda, max(gap, other)
+            terms.append(nll_terms(solution.Lambda, self.net.log_lambda(solution), block.target[1], entered))
+            error = gap if np.isnan(gap) else max(error, gap)
+        self.solver.adapt(error)
+        weight = None if valid.weight is None else valid.weight.double().cpu().numpy()
+        return self.average(torch.cat(terms).double().cpu().numpy(), valid.target[0].cpu().numpy(), weight)
 
     def after_fit(self, train: SurvivalData, report: FitReport) -> FitReport:
-        """Report the solver's error at the best state."""
-        steps, gap = self.gaps[report.best_epoch - 1]
-        self.steps = self.prepared["steps"] = steps
-        return replace(report, solver_error=gap)
+        """Report the solver's error at the best state, and keep the mesh it had there."""
+        if not isinstance(self.solver, FastSolver):
+            return report
+        self.prepared["steps"], error = self.solver.errors[report.best_epoch - 1]
+        return replace(report, solver_error=error)
 
     def predict_survival(self, data: Features, times: FloatArray) -> FloatArray:
         """S_x(t) = exp(-Lambda_x(t))."""
@@ -127,15 +117,22 @@ class OdeModel(NeuralModel):
 
     @torch.no_grad()
     def nll(self, data: SurvivalData) -> FloatArray:
-        """-Delta log lambda(y) + Lambda(y) of each subject on a fine mesh, whatever solver trained the model."""
+        """-Delta log lambda(y) + Lambda(y) - Lambda(entry) of each subject, whatever solver trained the model."""
         whole = self.batch(data, next(self.net.parameters()).device)
         terms = []
         for block in _blocks(whole, BLOCK):
-            encoded = self.net.encode(block.x, block.seq)
             y, event = block.target
-            terms.append(nll_terms(*self.net.solve(encoded, y, self._fine_steps(), self.tau), event))
+            solution = self._fine(block, y)
+            entered = None if block.entry is None else self._fine(block, block.entry).Lambda
+            terms.append(nll_terms(solution.Lambda, self.net.log_lambda(solution), event, entered))
         values: FloatArray = torch.cat(terms).double().cpu().numpy()
         return values
+
+    def _fine(self, block: Batch, y: Tensor) -> Solution:
+        return self.net.solve(self.net.encode(block.x, block.seq), y, self._fine_steps(), self.prepared["tau"])
+
+    def _fine_steps(self) -> int:
+        return max(FINE_STEPS, 4 * int(self.prepared["steps"]))
 
     @torch.no_grad()
     def _predict(self, data: Features, times: FloatArray, hazard: bool) -> FloatArray:
@@ -147,7 +144,7 @@ class OdeModel(NeuralModel):
         for start in range(0, len(x), BLOCK):
             rows = slice(start, start + BLOCK)
             encoded = self.net.encode(x[rows], None if seq is None else seq[rows])
-            Lambda = self.net.dense(encoded, t_max, self._fine_steps(), self.tau).at(t)
+            Lambda = self.net.dense(encoded, t_max, self._fine_steps(), self.prepared["tau"]).at(t)
             block = self._hazard_at(Lambda, t, encoded) if hazard else Lambda
             result[rows] = block.t().cpu().numpy()
         if not hazard:  # rounding may leave steps down of one unit in the last place
@@ -160,8 +157,12 @@ class OdeModel(NeuralModel):
         parts = zip(torch.split(Lambda, piece), torch.split(t, piece), strict=True)
         return torch.cat([self.net(at, when[:, None].expand_as(at), encoded) for at, when in parts])
 
-    def _fine_steps(self) -> int:
-        return max(FINE_STEPS, 4 * self.steps)
+
+class Soden(OdeModel):
+    """h(Lambda, t; x) is one network, no assumption on the shape of the hazard (Section 3.1)."""
+
+    name = "soden"
+    hazard_class = GeneralHazard
 
 
 class SeparableModel(OdeModel):
@@ -175,15 +176,19 @@ class SeparableModel(OdeModel):
         return int(self.hyper["batch_size"])
 
 
-def nll_terms(Lambda: Tensor, lam: Tensor, event: Tensor) -> Tensor:
-    """-Delta log(max(lambda, 1e-8)) + Lambda, one per subject."""
-    return Lambda - event * torch.log(lam.clamp(min=1e-8))
+class SodenPH(SeparableModel):
+    """h0(t) g(x), both networks: proportional hazards without a parametric form (Section 5.2)."""
+
+    name = "soden_ph"
+    hazard_class = PHHazard
 
 
-def relative_gap(coarse: Tensor, fine: Tensor) -> float:
-    """max |coarse - fine| / (fine + 1e-3): the error in Lambda, relative where Lambda is not small; nan is infinite."""
-    gap = float(((coarse - fine).abs() / (fine.abs() + 1e-3)).max())
-    return math.inf if math.isnan(gap) else gap
+class SodenCox(SeparableModel):
+    """h0(t) exp(x beta): the linear Cox model with a network as its baseline (Section 5.2); static features only."""
+
+    name = "soden_cox"
+    hazard_class = CoxHazard
+    takes_seq = False
 
 
 def _blocks(batch: Batch, size: int) -> Iterator[Batch]:

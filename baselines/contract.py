@@ -1,0 +1,34 @@
+"""What the arena asks of a competitor beyond being a survival model: names, a search space, how it is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from baselines.space import Distribution
+from soden.types import FitOptions, SurvivalModel
+
+
+@dataclass(frozen=True)
+class TrialOptions(FitOptions):
+    """How every model of a run is trained; defaults are those behind the published numbers."""
+
+    use_momentum: bool = False  # the paper searches RMSProp's momentum, the released code never passes it on
+    # "published": as the authors' code averages and floors the likelihood; "text": as the paper writes it.
+    nll: Literal["published", "text"] = "published"
+
+
+class Competitor(SurvivalModel):
+    """One class per file, found by its folder; after `fit` it predicts survival curves at any times.
+
+    `Model(hyper, options)` with the values of its `space`. The same seed gives the same bytes on CPU with one thread.
+    """
+
+    name: ClassVar[str]  # config key, path segment
+    label: ClassVar[str]  # as printed in the paper
+    space: ClassVar[Mapping[str, Distribution]] = {}  # empty: nothing to search, one fit per split
+    select_by: ClassVar[Literal["loss", "ctd"]] = "loss"
+
+    def __init__(self, hyper: Mapping[str, Any] | None = None, options: FitOptions | None = None) -> None:
+        super().__init__(hyper, options or TrialOptions())
