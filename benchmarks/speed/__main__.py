@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 import pkgutil
 import sys
 from importlib import import_module
 
-# One thread each, before any numerical library is loaded: a ratio must not depend on how many cores happen to be idle.
-for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
+from benchmarks import numerics
 
 
 def names() -> list[str]:
@@ -23,6 +20,8 @@ def names() -> list[str]:
 def main(argv: list[str] | None = None) -> int:
     """Run one measurement, or all."""
     argv = sys.argv[1:] if argv is None else argv
+    # Peers choose their arithmetic by the processor, so we do; one thread each, whatever cores happen to be idle.
+    numerics.set_up("native")
     if not argv or argv[0] not in [*names(), "all"]:
         print(f"usage: python -m benchmarks.speed {{{','.join([*names(), 'all'])}}} [--help]")
         return 2 if argv and argv[0] not in ("-h", "--help") else 0

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from benchmarks.data import DataSettings, DataUnavailable, load
-from benchmarks.data.preprocess import Preprocessor
+from benchmarks.data import DataUnavailable, load
+from benchmarks.data.preprocess import prepared
 from benchmarks.data.splits import PARTS, make_split
 from benchmarks.seeds import rng_for
 from soden.types import SurvivalData
@@ -16,16 +14,13 @@ SHAPES = {"support": ((5370, 1776, 1727), 27, 1.3), "metabric": ((1125, 368, 411
 
 
 def first_split(name: str) -> tuple[dict[str, SurvivalData], str]:
-    """Train, valid and test of split 1 (the authors' where it is found), and a word on where they come from."""
-    settings = replace(DataSettings(), offline=True, progress=False)
+    """Train, valid and test of the authors' split 1, and a word on where they come from."""
     try:
-        dataset = load(name, settings)
+        dataset = load(name)
     except DataUnavailable:
-        return _stand_in(name), f"{name}: data not found (set SODEN_DATA), simulated features and times instead"
-    folder = settings.folders[0] if settings.folders else None
-    split = make_split(dataset, "auto", 1, folder=folder)
-    preprocessor = Preprocessor.fit(dataset.take(split.train))
-    parts = {part: preprocessor.transform(dataset.take(split.part(part))) for part in PARTS}
+        why = f"`python -m benchmarks datasets {name}` says why"
+        return _stand_in(name), f"{name}: data not found ({why}), simulated features and times instead"
+    parts = dict(zip(PARTS, prepared(dataset, make_split(dataset, "released", 1), *PARTS), strict=True))
     return parts, f"{name}: split 1, {' / '.join(str(len(part)) for part in parts.values())} subjects"
 
 

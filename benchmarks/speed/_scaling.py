@@ -10,7 +10,9 @@ import torch
 
 from benchmarks.speed._parts import first_split
 from benchmarks.speed.solver import Stepper, draw_batches, load_state
-from soden.soden import Soden
+from benchmarks.speed.solver import fast as solver_of
+from soden.adjoint import AdjointSolver
+from soden.models import Soden
 from soden.types import FitOptions, SurvivalData
 
 BASE = {"batch_size": 256, "width": 32, "layers": 2}
@@ -42,8 +44,9 @@ def _cost(shape: dict[str, int], parts: dict[str, SurvivalData], repeats: int) -
     batch = draw_batches(fitted, parts["train"], shape["batch_size"], 1)[0]
     stepper = Stepper(fitted)
     fast = statistics.median(stepper(batch) for _ in range(repeats))
-    fitted.solver = "adjoint"
-    return 1e3 * fast, 1e3 * stepper(batch), fitted.steps
+    steps = solver_of(fitted).steps
+    fitted.solver = AdjointSolver()
+    return 1e3 * fast, 1e3 * stepper(batch), steps
 
 
 def _peak(scheme: str, size: int) -> float:

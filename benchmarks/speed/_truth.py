@@ -8,7 +8,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from soden.model import OdeModel, nll_terms
+from soden.likelihood import nll_terms
+from soden.models import OdeModel
 from soden.training import Batch
 
 ROWS = 64  # subjects at once, so that the stored stages stay in memory
@@ -32,10 +33,11 @@ def truth(model: OdeModel, batch: Batch, gradient: bool, steps: int) -> Truth:
         rows = slice(start, start + ROWS)
         seq = None if batch.seq is None else batch.seq[rows].double()
         with torch.no_grad():
-            solved.append(net.solve(net.encode(x[rows], seq), y[rows], steps, model.tau)[0])
+            solved.append(net.solve(net.encode(x[rows], seq), y[rows], steps, model.prepared["tau"]).Lambda)
         if gradient:
-            Lambda, lam = net.solve(net.encode(x[rows], seq), y[rows], steps, model.tau)
-            (nll_terms(Lambda, lam, event[rows]).sum() / len(y)).backward()  # type: ignore[no-untyped-call]
+            solution = net.solve(net.encode(x[rows], seq), y[rows], steps, model.prepared["tau"])
+            terms = nll_terms(solution.Lambda, net.log_lambda(solution), event[rows])
+            (terms.sum() / len(y)).backward()  # type: ignore[no-untyped-call]
     grads = [p.grad.reshape(-1) for p in net.parameters() if p.grad is not None]
     return Truth(torch.cat(solved), torch.cat(grads) if gradient else x.new_zeros(0))
 

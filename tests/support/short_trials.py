@@ -1,0 +1,57 @@
+"""One short trial of every model, and one with series: prints a line of JSON per row; `tests/test_numerics.py` runs it.
+
+Run natively and under an emulated processor, the lines must be the same.
+"""
+
+import json
+
+from benchmarks import numerics
+
+numerics.set_up()
+
+import numpy as np
+import torch
+
+from baselines.contract import TrialOptions
+from benchmarks import registry
+from benchmarks.study.trial import Key, run_trial
+from soden.types import SurvivalData
+
+COMMON = {"layers": 2, "width": 13, "gru_width": 6, "lr": 3e-3, "weight_decay": 1e-6, "momentum": 0.9}
+COMMON |= {"batch_size": 32, "dropout": 0.1, "batch_norm": True, "intervals": 10, "alpha": 0.5, "sigma": 0.25}
+WIDE = {"width": 70}  # where layers go through BLAS
+
+
+def simulate(n: int, seed: int, steps: int = 0) -> SurvivalData:
+    rng = np.random.default_rng(seed)
+    x, seq = rng.normal(size=(n, 5)), rng.normal(size=(n, steps, 3)) if steps else None
+    latent, censoring = rng.exponential(np.exp(-x[:, 0])), rng.uniform(0.2, 4, n)
+    return SurvivalData(np.minimum(latent, censoring) + 1e-3, latent <= censoring, x, seq)
+
+
+def row(name: str, steps: int = 0, **changes: float) -> str:
+    options = TrialOptions(max_epochs=3, device="cpu")
+    found, model = run_trial(
+        registry.model(name),
+        Key("simulated", name, 1, 0),
+        7,
+        COMMON | changes,
+        simulate(150, 1, steps),
+        simulate(90, 2, steps),
+        options,
+    )
+    for timing in ("seconds", "cpu_seconds", "peak_mb"):
+        del found[timing]
+    assert model is not None, found["message"]
+    curves = model.predict_survival(simulate(20, 3, steps), np.linspace(0, 3, 7))
+    return json.dumps(found | {"steps": steps, "curves": curves.astype("<f8").tobytes().hex()}, sort_keys=True)
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    print(json.dumps(numerics.kind()))
+    for name in registry.names():
+        print(row(name), flush=True)
+    print(row("soden", **WIDE))
+    print(row("deephit", **WIDE))
+    print(row("soden", steps=4))
