@@ -176,6 +176,11 @@ def test_pip_is_asked_for_the_wheel_alone(monkeypatch: pytest.MonkeyPatch) -> No
             "noise\nERROR: No matching distribution found",
             "pip download failed: ERROR: No matching distribution found",
         ),
+        (
+            1,
+            "WARNING: Retrying after connection broken by 'NewConnectionError'\nERROR: No matching distribution found",
+            "pip download failed: ERROR: No matching distribution found; the registry did not answer",
+        ),
         (1, "", "pip download failed: no wheel came and pip said nothing"),
         (0, "", "pip download failed: no wheel came"),
     ],

@@ -8,22 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks import data
-from benchmarks.data import Dataset, DataSettings
-from benchmarks.data.splits import PARTS, Split, draw, make_split, released
+from benchmarks.data import Dataset
+from benchmarks.data.splits import PARTS, Split, draw, make_split, source_of
 
 
-def toy(n: int = 10, time: object = None, name: str = "flchain") -> Dataset:
-    times = np.arange(1.0, n + 1) if time is None else time
-    return Dataset(name, "TOY", times, np.arange(n) % 2 == 0, np.arange(n)[:, None] // 2, ("a",))
-
-
-def write_released(folder: Path, dataset: Dataset, split: Split, number: int = 1) -> None:
-    """Files as the authors wrote them; their times lack the 0.001 that their network code adds."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for part in PARTS:
-        rows = dataset.take(split.part(part))
-        x = rows.x.astype(np.float32)
-        np.savez(folder / f"{part}_{number}.npz", x, np.column_stack([rows.time - 0.001, rows.event]), x)
+def toy(n: int = 10, name: str = "flchain") -> Dataset:
+    return Dataset(name, "TOY", np.arange(1.0, n + 1), np.arange(n) % 2 == 0, np.arange(n)[:, None] // 2, ("a",))
 
 
 @settings(max_examples=100, deadline=None)
@@ -69,59 +59,45 @@ def test_data_sets_of_the_same_patients_share_their_rows(monkeypatch: pytest.Mon
     assert make_split(toy(50, name="metabric"), "drawn", 3, seed=5).sha256() != one.sha256()
 
 
-@pytest.mark.parametrize("number", range(1, 11))
-@pytest.mark.parametrize("name", ["support", "metabric"])
-def test_released_rows_are_found_each_once(name: str, number: int, data_dir: Path) -> None:
-    dataset = data.load(name, DataSettings(folders=(data_dir,), offline=True))
-    split = make_split(dataset, "released", number, folder=data_dir)
-    assert len(split) == len(dataset)
-    for part in PARTS:
-        with np.load(data_dir / "released-splits" / name / f"{part}_{number}.npz") as file:
-            np.testing.assert_array_equal(dataset.time[split.part(part)], file["arr_1"][:, 0] + 0.001)
-    if number == 1:
-        assert split.sizes() == {"support": (5370, 1776, 1727), "metabric": (1125, 368, 411)}[name]
+SIZES = {"support": (5370, 1776, 1727), "metabric": (1125, 368, 411)}  # of the authors' first split
 
 
-def test_equal_rows_are_given_out_once_each(tmp_path: Path) -> None:
-    dataset = toy(10, time=np.full(10, 2.001))
-    dataset = Dataset("toy", "TOY", dataset.time, np.ones(10), np.zeros((10, 1)), ("a",))
-    write_released(tmp_path, dataset, draw(10, 0, 1, "toy"))
-    assert released(dataset, tmp_path, 1).sizes() == (6, 2, 2)
+def sized(name: str, n: int) -> Dataset:
+    """A table of as many rows: a released split is row numbers and looks at nothing else."""
+    return Dataset(name, name.upper(), np.ones(n), np.ones(n), np.zeros((n, 1)), ("a",))
 
 
-def test_released_rows_that_do_not_fit_are_refused(tmp_path: Path) -> None:
-    dataset, split = toy(), draw(10, 0, 1, "toy")
-    write_released(tmp_path / "a", dataset.take(np.arange(9)), draw(9, 0, 1, "toy"))
-    with pytest.raises(ValueError, match="released split 1 of TOY leaves out 1 of the 10 rows"):
-        released(dataset, tmp_path / "a", 1)
-    write_released(tmp_path / "b", toy(time=np.arange(10) + 1.5), split)
-    with pytest.raises(ValueError, match=r"row 0 of .*train_1\.npz is not among the unused rows of TOY: other data"):
-        released(dataset, tmp_path / "b", 1)
-    write_released(tmp_path / "c", dataset, split)
-    (tmp_path / "c" / "test_1.npz").write_bytes((tmp_path / "c" / "valid_1.npz").read_bytes())
-    with pytest.raises(
-        ValueError, match=r"test_1\.npz is not among the unused rows of TOY: .*a row twice in the split"
-    ):
-        released(dataset, tmp_path / "c", 1)
-    (tmp_path / "c" / "test_1.npz").write_bytes(b"damaged")
-    with pytest.raises(ValueError, match=r"test_1\.npz is not a file of the authors' splits .*fetch it again"):
-        released(dataset, tmp_path / "c", 1)
+@pytest.mark.parametrize("name", SIZES)
+def test_the_repository_has_the_authors_ten_splits(name: str) -> None:
+    table = sized(name, sum(SIZES[name]))
+    splits = [make_split(table, "released", number) for number in range(1, 11)]  # each a partition, or Split refuses
+    assert splits[0].sizes() == SIZES[name]
+    assert len({split.sha256() for split in splits}) == 10
+    for split in splits:
+        assert len(split) == len(table)
+        assert all((np.diff(split.part(part)) > 0).all() for part in PARTS), "parts keep the order of the table"
+        # Every row was put into a part at random, 3:1:1; five standard errors of a share.
+        for size, share in zip(split.sizes(), (0.6, 0.2, 0.2), strict=True):
+            assert abs(size / len(table) - share) < 5 * np.sqrt(share * (1 - share) / len(table))
+    assert make_split(table, "auto", 3, seed=1).sha256() == splits[2].sha256()
+    assert make_split(table, "drawn", 3, seed=1).sha256() == draw(len(table), 1, 3, name).sha256()
+    assert [source_of(name, how, 10) for how in ("auto", "released", "drawn")] == ["released", "released", "drawn"]
 
 
-def test_the_switch(tmp_path: Path) -> None:
-    dataset = toy()
-    theirs = draw(10, 99, 1, "another")
-    write_released(tmp_path / "flchain", dataset, theirs)
-    assert make_split(dataset, "released", 1, folder=tmp_path).sha256() == theirs.sha256()
-    assert make_split(dataset, "auto", 1, folder=tmp_path).sha256() == theirs.sha256()
+def test_what_was_not_released_is_drawn_by_auto_and_else_an_error() -> None:
+    dataset, more = toy(), sized("metabric", 1904)
     drawn = draw(10, 3, 1, "flchain").sha256()
-    assert make_split(dataset, "drawn", 1, seed=3, folder=tmp_path).sha256() == drawn != theirs.sha256()
-    assert make_split(dataset, "auto", 1, seed=3, folder=tmp_path / "empty").sha256() == drawn
-    assert make_split(dataset, "auto", 1, seed=3).sha256() == drawn
-    with pytest.raises(FileNotFoundError, match=r"no released split 2 of TOY below .*set split_source to drawn"):
-        make_split(dataset, "released", 2, folder=tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"no folder for released split .*holds the authors' files"):
+    assert make_split(dataset, "auto", 1, seed=3).sha256() == make_split(dataset, "drawn", 1, seed=3).sha256() == drawn
+    assert make_split(more, "auto", 11, seed=3).sha256() == draw(1904, 3, 11, "metabric").sha256()
+    assert source_of("flchain", "auto", 1) == source_of("metabric", "auto", 11) == "drawn"
+    with pytest.raises(
+        ValueError, match=r"TOY has no released splits, only .* have; set split_source to auto or drawn"
+    ):
         make_split(dataset, "released", 1)
+    with pytest.raises(ValueError, match="the authors released splits 1 to 10 of METABRIC; got 11: ask for fewer, or"):
+        make_split(more, "released", 11)
+    with pytest.raises(ValueError, match=r"splits are of the 1904 rows of METABRIC; got 50 rows: load all of them"):
+        make_split(sized("metabric", 50), "auto", 1)
     with pytest.raises(ValueError, match="splits are drawn, released, auto; got 'random'"):
         make_split(dataset, "random", 1)
     with pytest.raises(ValueError, match="splits are counted from 1; got 0"):

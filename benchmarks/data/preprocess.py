@@ -10,6 +10,7 @@ import numpy as np
 from benchmarks.data.dataset import Dataset, FloatArray
 
 if TYPE_CHECKING:
+    from benchmarks.data.splits import Split
     from soden.types import SurvivalData
 
 
@@ -73,6 +74,12 @@ class Preprocessor:
         x = _standardise(design(part), self.mean, self.sd)
         seq = None if part.seq is None else _standardise(part.seq, self.seq_mean, self.seq_sd)
         return SurvivalData(part.time, part.event, x, seq)
+
+
+def prepared(dataset: Dataset, split: Split, *parts: str) -> list[SurvivalData]:
+    """The named parts of a split ("train", "valid", "test"), preprocessed with what train teaches."""
+    fitted = Preprocessor.fit(dataset.take(split.train))
+    return [fitted.transform(dataset.take(split.part(part))) for part in parts]
 
 
 def _moments(values: FloatArray) -> tuple[FloatArray, FloatArray]:

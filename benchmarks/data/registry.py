@@ -70,6 +70,11 @@ def load(name: str, settings: DataSettings | None = None) -> Dataset:
     return module(name).load(settings or DataSettings())
 
 
+def has_series(name: str) -> bool:
+    """Whether its subjects have series; their encoder is then part of a model's code."""
+    return bool(getattr(module(name), "SERIES", False))
+
+
 def split_key(name: str) -> str:
     """Name under which splits are drawn: data sets of the same patients share it and so get the same rows."""
     return str(getattr(module(name), "SPLIT_KEY", name))

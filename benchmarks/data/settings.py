@@ -18,10 +18,12 @@ def default_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "soden"
 
 
-def default_folders() -> tuple[Path, ...]:
-    """The folders of SODEN_DATA (several are joined as in PATH), else ../shared/data if there, else none."""
-    if chosen := os.environ.get("SODEN_DATA"):
-        return tuple(Path(part) for part in chosen.split(os.pathsep) if part)
+def data_folders(chosen: str | Path | None = None) -> tuple[Path, ...]:
+    """The chosen one, else those of SODEN_DATA (several are joined as in PATH), else ../shared/data if it exists."""
+    if chosen:
+        return (Path(chosen),)
+    if several := os.environ.get("SODEN_DATA"):
+        return tuple(Path(part) for part in several.split(os.pathsep) if part)
     beside = ROOT.parent / "shared" / "data"
     return (beside,) if beside.is_dir() else ()
 
@@ -30,7 +32,7 @@ def default_folders() -> tuple[Path, ...]:
 class DataSettings:
     """What a `load(settings)` may need; `options` holds what only one data set understands."""
 
-    folders: tuple[Path, ...] = field(default_factory=default_folders)
+    folders: tuple[Path, ...] = field(default_factory=data_folders)
     cache: Path = field(default_factory=default_cache)
     offline: bool = False  # never open a connection; sources that need one are reported as left out
     simulated_n: int = 10_000  # subjects of the simulation (Section 4)

