@@ -10,6 +10,7 @@ import math
 import os
 import shutil
 import sys
+from datetime import datetime
 from pathlib import Path
 
 import pandas as pd
@@ -22,6 +23,7 @@ os.environ.update(
     PATH=os.pathsep.join([str(Path(sys.executable).parent), *os.get_exec_path()])
 )
 
+from benchmarks import code, data, numerics
 from benchmarks.study import cost, plan, prepare
 from benchmarks.study.config import resolve
 
@@ -29,6 +31,7 @@ config = resolve(config)
 RUN = f"results/{config['run']}"
 FIGURES = f"figures/{config['run']}"
 PUBLISHED = f"{workflow.basedir}/results/published"
+STARTED = datetime.now().isoformat()
 
 
 report: "workflow/report/workflow.rst"

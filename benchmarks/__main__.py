@@ -8,10 +8,7 @@ import os
 import sys
 from importlib import import_module
 
-# One thread unless the caller says otherwise, set before any numerical library is loaded: a study runs one process per
-# core, and a second thread in each only makes them wait for each other.
-for _variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
-    os.environ.setdefault(_variable, "1")
+from benchmarks import numerics
 
 # verb -> module with add_arguments(parser) and run(args) -> exit code; its docstring's first line is the help.
 VERBS = {
@@ -29,6 +26,7 @@ VERBS = {
     "report": ("benchmarks.report.report_cli", "the report of a run, one HTML page"),
     "explain": ("benchmarks.study.explain", "where a table's number comes from, down to seeds and hashes"),
     "audit": ("benchmarks.study.audit", "run some trials again and compare their rows"),
+    "adopt": ("benchmarks.study.adopt", "prove that changed code gives a run's rows again"),
     "datasets": ("benchmarks.data_cli", "which data sets can be had here"),
     "simulate": ("benchmarks.study.simulation", "one repetition of the simulation study (Section 4)"),
     "figures": ("benchmarks.report.figures_cli", "every figure of a run"),
@@ -45,6 +43,7 @@ def main(argv: list[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else argv
     if not argv or argv[0] not in VERBS:
         return _help(argv)
+    numerics.set_up()
     module = import_module(VERBS[argv[0]][0])
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks {argv[0]}", description=module.__doc__)
     module.add_arguments(parser)
@@ -53,7 +52,11 @@ def main(argv: list[str] | None = None) -> int:
         return int(module.run(args))
     except BrokenPipeError:  # no fault: see below
         raise
-    except (ValueError, OSError) as error:  # bad input, missing file, full disk: a user can mend it; all else is a bug
+    except (
+        ValueError,
+        OSError,
+        numerics.TooLate,
+    ) as error:  # bad input, missing file, full disk: a user can mend it; all else is a bug
         print(f"{argv[0]}: {error}", file=sys.stderr)
         return 1
 

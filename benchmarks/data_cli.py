@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import data
-from benchmarks.data.settings import DataSettings, default_cache, default_folders
+from benchmarks.data.settings import DataSettings, data_folders, default_cache
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Load each data set and describe it; 1 if one that was named cannot be had."""
     settings = DataSettings(
-        folders=(args.folder,) if args.folder else default_folders(),
+        folders=data_folders(args.folder),
         cache=args.cache or default_cache(),
         offline=args.offline,
     )

@@ -1,4 +1,4 @@
-"""Finds the models: a class with a `name` in a file of `soden/` or `baselines/` is a competitor; nothing to register.
+"""Finds the models: a class with a `name` and a `label` in a file of `baselines/` is a competitor; nothing to register.
 
 Names are read from the source text, so that planning a run loads no torch; `model(name)` imports the one file it needs.
 """
@@ -9,37 +9,46 @@ import ast
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from soden.types import SurvivalModel
+    from baselines.contract import Competitor
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-@cache
-def _classes() -> dict[str, tuple[str, ast.ClassDef]]:
-    """Class name -> (module, syntax tree), for every class of the two packages."""
-    return {
-        node.name: (f"{package}.{path.stem}", node)
-        for package in ("baselines", "soden")
-        for path in sorted((ROOT / package).glob("*.py"))
-        for node in ast.parse(path.read_text()).body
-        if isinstance(node, ast.ClassDef)
-    }
+class Found(NamedTuple):
+    """A competitor's class and the file it stands in."""
+
+    module: str
+    cls: str
+    searched: bool  # whether it has a search space
+    selected_by: str  # "loss" or "ctd"
 
 
 @cache
-def _found() -> dict[str, str]:
-    """Model name -> class name."""
-    found: dict[str, str] = {}
-    for cls, (_, node) in _classes().items():
-        value = _assigned(node, "name")
-        if isinstance(value, ast.Constant) and isinstance(value.value, str):
-            if value.value in found:
-                raise ValueError(f"two models are named {value.value!r}: {found[value.value]} and {cls}; rename one")
-            found[value.value] = cls
+def _found() -> dict[str, Found]:
+    """Model name -> where it is."""
+    files = {path: ast.parse(path.read_text()) for path in sorted((ROOT / "baselines").glob("*.py"))}
+    classes = {(p.stem, node.name): node for p, t in files.items() for node in t.body if isinstance(node, ast.ClassDef)}
+    found: dict[str, Found] = {}
+    for (module, cls), node in classes.items():
+        name = _constant(node, "name")
+        if name is None or _constant(node, "label") is None:
+            continue
+        if name in found:
+            twice = f"{found[name].module}.{found[name].cls} and baselines.{module}.{cls}"
+            raise ValueError(f"two models are named {name!r}: {twice}; rename one")
+        space = _inherited(node, "space", module, classes)
+        chosen = _inherited(node, "select_by", module, classes)
+        selected_by = chosen.value if isinstance(chosen, ast.Constant) else "loss"
+        found[name] = Found(f"baselines.{module}", cls, space is not None, str(selected_by))
     return found
+
+
+def _constant(node: ast.ClassDef, attribute: str) -> str | None:
+    value = _assigned(node, attribute)
+    return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else None
 
 
 def _assigned(node: ast.ClassDef, attribute: str) -> ast.expr | None:
@@ -55,7 +64,21 @@ def _assigned(node: ast.ClassDef, attribute: str) -> ast.expr | None:
     return None
 
 
-def _class_of(name: str) -> str:
+def _inherited(
+    node: ast.ClassDef, attribute: str, module: str, classes: dict[tuple[str, str], ast.ClassDef]
+) -> ast.expr | None:
+    """The attribute of the class or of one it inherits from, in its own file or another of the folder."""
+    if node.name == "Competitor":  # where every attribute has the value that means nothing special
+        return None
+    if (own := _assigned(node, attribute)) is not None:
+        return own
+    bases = [base.id for base in node.bases if isinstance(base, ast.Name)]
+    parents = [(m, c) for m, c in classes if c in bases and (m == module or (module, c) not in classes)]
+    found = (_inherited(classes[key], attribute, key[0], classes) for key in parents)
+    return next((value for value in found if value is not None), None)
+
+
+def _of(name: str) -> Found:
     if name not in _found():
         raise ValueError(f"unknown model {name!r}; choose among {', '.join(names())}")
     return _found()[name]
@@ -67,25 +90,26 @@ def names() -> list[str]:
 
 
 def is_searched(name: str) -> bool:
-    """Whether the class or one it inherits from has a search space; one fit is enough otherwise."""
-    waiting = [_class_of(name)]
-    while waiting:
-        cls = waiting.pop()
-        if cls in _classes() and cls != "SurvivalModel":  # whose space is empty
-            node = _classes()[cls][1]
-            if _assigned(node, "space") is not None:
-                return True
-            waiting += [base.id for base in node.bases if isinstance(base, ast.Name)]
-    return False
+    """Whether the model has a search space; one fit is enough otherwise."""
+    return _of(name).searched
 
 
-def model(name: str) -> type[SurvivalModel]:
+def selected_by(name: str) -> str:
+    """What its trials are compared by: "loss", or "ctd" for Antolini's C."""
+    return _of(name).selected_by
+
+
+def module_of(name: str) -> str:
+    """The module a model stands in, e.g. baselines.deepsurv."""
+    return _of(name).module
+
+
+def model(name: str) -> type[Competitor]:
     """The class behind a name."""
-    cls = _class_of(name)
-    found: type[SurvivalModel] = getattr(import_module(_classes()[cls][0]), cls)
+    found: type[Competitor] = getattr(import_module(_of(name).module), _of(name).cls)
     return found
 
 
-def models() -> dict[str, type[SurvivalModel]]:
+def models() -> dict[str, type[Competitor]]:
     """Every model's class; imports them all."""
     return {name: model(name) for name in names()}

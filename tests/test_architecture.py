@@ -38,9 +38,10 @@ def test_no_python_imports_snakemake() -> None:
 
 
 def test_report_never_imports_a_model() -> None:
-    models = ("baselines", "soden.soden", "soden.model", "soden.estimator", "soden.training", "benchmarks.registry")
+    models = ("baselines", "soden.models", "soden.estimator", "soden.training", "benchmarks.registry")
     for path in (ROOT / "benchmarks" / "report").rglob("*.py"):
         bad = {n for n in imported(path) if n.startswith(models) or n == "soden"}
+        bad -= {n for n in bad if n.startswith("baselines.space")}  # ranges of hyper-parameters, as text
         assert not bad, f"{path} imports {bad}"
 
 

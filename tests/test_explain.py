@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from run_folder import write_run
 
+from benchmarks import code
 from benchmarks.study import explain
 from benchmarks.study.environment import differences, environment
-from benchmarks.study.trial import code_version
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_the_chain_goes_from_the_cell_to_the_machine(made: Path, capsys: pytest.
     assert sum(float(row[1]) for row in rows) / 10 == pytest.approx(0.626, abs=1e-6)
     assert [row[4] for row in rows] == [str(100 * split) for split in range(1, 11)]  # the seeds
     assert "split 3: lr 0.001, width 16" in out
-    assert f"code         0123456789ab (this checkout is {code_version()})" in out
+    assert f"code         0123456789ab (this checkout is {code.of_model('soden')})" in out
     assert f"sha256 {'ab' * 32}" in out
     assert "Python 3.11.0, torch 2.13.0" in out
     assert "pins sha256 cdcdcdcdcdcdcdcd" in out

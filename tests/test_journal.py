@@ -46,10 +46,3 @@ def test_a_reader_does_not_disturb_the_writer(tmp_path: Path) -> None:
 def test_garbage_is_not_a_trial(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(b'[1, 2]\n\xff\xfe\n{"split": 1}\n3\n')
     assert list(journal.read(tmp_path / "a.jsonl")) == [{"split": 1}]
-
-
-def test_identity_depends_on_every_part_and_not_on_order() -> None:
-    base = {"seed": 1, "data": "x", "training": {"clip": 100.0, "patience": 10}}
-    assert journal.identity(**base) == journal.identity(**dict(reversed(base.items())))
-    for key, other in (("seed", 2), ("data", "y"), ("training", {"clip": 100.0, "patience": 11})):
-        assert journal.identity(**{**base, key: other}) != journal.identity(**base)

@@ -9,6 +9,8 @@ from conftest import ROOT
 from sksurv.linear_model import CoxPHSurvivalAnalysis
 from sksurv.util import Surv
 
+from benchmarks.data.preprocess import prepared
+from benchmarks.data.splits import PARTS, make_split
 from benchmarks.metrics.evaluate import evaluate
 
 
@@ -20,29 +22,28 @@ def paper_cells():
     return {(r["metric"], r["g_tau"]): (float(r["mean"]), float(r["standard_error"])) for r in rows}
 
 
-def cox_scores(folder, split, convention):
-    part = {name: np.load(folder / f"{name}_{split}.npz") for name in ("train", "valid", "test")}
-    x = np.concatenate([part["train"]["arr_0"], part["valid"]["arr_0"]]).astype(float)
-    y = np.concatenate([part["train"]["arr_1"], part["valid"]["arr_1"]]).astype(float)
-    cox = CoxPHSurvivalAnalysis(alpha=1e-6).fit(x, Surv.from_arrays(y[:, 1] > 0, y[:, 0] + 0.001))
+def cox_scores(dataset, split, convention):
+    train, valid, test = prepared(dataset, make_split(dataset, "released", split), *PARTS)
+    x, time, event = (
+        np.concatenate([getattr(part, name) for part in (train, valid)]) for name in ("x", "time", "event")
+    )
+    cox = CoxPHSurvivalAnalysis(alpha=1e-6).fit(x.astype(float), Surv.from_arrays(event, time))
     steps, hazard = cox.cum_baseline_hazard_.x, np.concatenate([[0.0], cox.cum_baseline_hazard_.y])
-    risk = np.exp(cox.predict(part["test"]["arr_0"].astype(float)))
-    time, event = part["test"]["arr_1"].astype(float).T
+    risk = np.exp(cox.predict(test.x.astype(float)))
 
     def survival(times):
         return np.exp(-np.outer(risk, hazard[np.searchsorted(steps, times, side="right")]))
 
-    return evaluate(time + 0.001, event > 0, survival, convention=convention)
+    return evaluate(test.time, test.event, survival, convention=convention)
 
 
 @pytest.fixture(scope="module")
-def by_convention(data_dir):
-    folder = data_dir / "released-splits" / "metabric"
+def by_convention(load_public):
     result = {}
     for convention in ("published", "text"):
         values = defaultdict(list)
         for split in range(1, 11):
-            for s in cox_scores(folder, split, convention):
+            for s in cox_scores(load_public("metabric"), split, convention):
                 values[s.metric, s.g_tau].append(s.value)
         result[convention] = values
     return result

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import beside
 from mimic_hand import Result
 
 from benchmarks import data
@@ -15,11 +16,8 @@ from benchmarks.data.mimic3.series import build_series
 
 
 @pytest.fixture(scope="module")
-def raw(data_dir: Path) -> Path:
-    folder = data_dir / "mimic-iii-demo"
-    if not folder.is_dir():
-        pytest.skip(f"needs the MIMIC-III demo in {folder}")
-    return folder
+def raw() -> Path:
+    return beside("mimic-iii-demo")
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.csv
 import pytest
+from conftest import beside
 
 from benchmarks.data.mimic3 import build
 from benchmarks.data.mimic3.synthesise import MARKER, write
@@ -44,11 +45,9 @@ def cohort(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> pd.DataFra
     return pd.read_parquet(out / "mimic.parquet")
 
 
-def test_columns_are_those_of_the_real_tables(folder: Path, data_dir: Path) -> None:
+def test_columns_are_those_of_the_real_tables(folder: Path) -> None:
     """The open demo has v1.4's columns: its header lines are the oracle."""
-    demo = data_dir / "mimic-iii-demo"
-    if not demo.is_dir():
-        pytest.skip(f"needs the open MIMIC-III demo in {demo}")
+    demo = beside("mimic-iii-demo")
     for table in COLUMNS:
         with gzip.open(demo / f"{table}.csv.gz", "rt") as real, gzip.open(folder / f"{table}.csv.gz", "rt") as made:
             assert made.readline().strip().upper() == real.readline().strip().upper()

@@ -8,6 +8,8 @@ from conftest import ROOT
 
 from benchmarks.__main__ import VERBS
 from benchmarks.report.labels import MODELS
+from benchmarks.study import plan
+from benchmarks.study.config import resolve
 
 README = (ROOT / "README.md").read_text()
 REFERENCE = ROOT / "results" / "reference"
@@ -51,6 +53,13 @@ def test_every_command_is_a_verb() -> None:
     used = set(re.findall(r"python -m benchmarks ([a-z]+)", README))
     assert used
     assert used <= set(VERBS)
+
+
+def test_the_quick_tier_has_as_many_trials_and_data_sets_as_said() -> None:
+    config = resolve({"tier": "quick"})
+    n = sum(len(chunk.trials) for chunk in plan.plan(config))
+    assert f"{n}/{n} trials." in README
+    assert f"{len(config['models'])} models, {len(config['datasets'])} data sets" in README
 
 
 @pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\(([^)#]+)\)", README))))

@@ -13,7 +13,7 @@ from conftest import ROOT
 from benchmarks.data.simulated import simulate
 from benchmarks.data.splits import make_split
 from benchmarks.study import journal
-from benchmarks.study.tune import Tuner
+from benchmarks.study.tune import Settings, Tuner
 
 PAIRS = [(1, t) for t in range(4)]
 
@@ -33,7 +33,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 def make_tuner(folder: Path, tmp_path: Path) -> Tuner:
     dataset = simulate(200, seed=1)
     make_split(dataset, "drawn", 1, seed=1).save(tmp_path / "splits" / "1.npz")
-    return Tuner(folder, dataset, tmp_path / "splits", "deepsurv", 3, {"max_epochs": 1}, device="cpu")
+    return Tuner(folder, dataset, tmp_path / "splits", "deepsurv", Settings(3, {"max_epochs": 1}, device="cpu"))
 
 
 def test_a_full_disk_stops_the_job_and_loses_nothing(small_disk: Path, tmp_path: Path) -> None:

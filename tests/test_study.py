@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from baselines.contract import TrialOptions
+from baselines.space import resolve
 from benchmarks import data, registry
 from benchmarks.data.simulated import simulate
 from benchmarks.data.splits import Split, make_split
-from benchmarks.study import evaluate, journal
+from benchmarks.study import evaluate, journal, rows
 from benchmarks.study.trial import Key, better, hyper_parameters, run_trial
-from benchmarks.study.tune import Tuner, write_rows
-from soden.types import FitOptions, SurvivalData
+from benchmarks.study.tune import Settings, Tuner
+from soden.types import SurvivalData
 
 TRAINING = {"max_epochs": 2, "patience": 10}
 TIMING = ("seconds", "cpu_seconds", "peak_mb")
@@ -32,8 +34,21 @@ def splits(tmp_path: Path, dataset: data.Dataset) -> Path:
     return tmp_path / "splits"
 
 
-def tuner(folder: Path, dataset: data.Dataset, splits: Path, model: str = "deepsurv", **changes: Any) -> Tuner:
-    return Tuner(folder, dataset, splits, model, changes.pop("seed", 3), TRAINING | changes, device="cpu")
+def tuner(
+    folder: Path,
+    dataset: data.Dataset,
+    splits: Path,
+    model: str = "deepsurv",
+    seed: int = 3,
+    known: Path | None = None,
+    **changes: Any,
+) -> Tuner:
+    return Tuner(folder, dataset, splits, model, Settings(seed, TRAINING | changes, device="cpu", known=known))
+
+
+def drawn(key: Key, root: int = 0) -> dict[str, Any]:
+    space = resolve(registry.model(key.model).space, data.module(key.dataset).SEARCH)
+    return hyper_parameters(root, key, space, "truncate")
 
 
 def plain(rows: list[dict[str, Any]]) -> str:
@@ -57,25 +72,27 @@ def test_a_trial_is_the_same_alone_in_any_chunk_and_any_order(
 
 
 def test_draws_do_not_depend_on_how_many_there_are_or_on_each_other() -> None:
-    first = hyper_parameters(1, Key("support", "deephit", 1, 57))
-    assert first == hyper_parameters(1, Key("support", "deephit", 1, 57))
-    others = [hyper_parameters(1, Key(*k)) for k in (("support", "deephit", 1, 58), ("metabric", "deephit", 1, 57))]
+    first = drawn(Key("support", "deephit", 1, 57), 1)
+    assert first == drawn(Key("support", "deephit", 1, 57), 1)
+    neighbours = [("support", "deephit", 1, 58), ("metabric", "deephit", 1, 57), ("support", "deephit", 2, 57)]
+    others = [drawn(Key(*k), 1) for k in (*neighbours, ("support", "nnet_survival", 1, 57))]
+    others.append(drawn(Key("support", "deephit", 1, 57), 2))
     assert all(first["lr"] != other["lr"] for other in others)
     space = registry.model("deephit").space
     assert set(first) == set(space)
 
 
 def test_draws_stay_in_the_papers_ranges() -> None:
-    drawn = [hyper_parameters(0, Key("metabric", "deephit", 1, t)) for t in range(300)]
-    assert {d["layers"] for d in drawn} == {1, 2, 4}
-    assert {d["batch_size"] for d in drawn} == {32, 64, 128, 256}
-    assert {d["intervals"] for d in drawn} == {10, 50, 100, 200, 400}
-    assert {d["sigma"] for d in drawn} == {0.25, 1, 5}
-    assert min(d["width"] for d in drawn) >= 4
-    assert max(d["width"] for d in drawn) <= 128
-    assert all(10**-4.5 <= d["lr"] <= 10**-1.5 and 0.85 <= d["momentum"] <= 0.99 for d in drawn)
+    many = [drawn(Key("metabric", "deephit", 1, t)) for t in range(300)]
+    assert {d["layers"] for d in many} == {1, 2, 4}
+    assert {d["batch_size"] for d in many} == {32, 64, 128, 256}
+    assert {d["intervals"] for d in many} == {10, 50, 100, 200, 400}
+    assert {d["sigma"] for d in many} == {0.25, 1, 5}
+    assert min(d["width"] for d in many) >= 4
+    assert max(d["width"] for d in many) <= 128
+    assert all(10**-4.5 <= d["lr"] <= 10**-1.5 and 0.85 <= d["momentum"] <= 0.99 for d in many)
     # log10(lr) is uniform on [-4.5, -1.5]: mean -3, sd 3 / sqrt(12); 300 draws stay within 4 standard errors.
-    assert abs(np.mean([math.log10(d["lr"]) for d in drawn]) + 3) < 4 * 3 / math.sqrt(12 * 300)
+    assert abs(np.mean([math.log10(d["lr"]) for d in many]) + 3) < 4 * 3 / math.sqrt(12 * 300)
 
 
 def test_a_killed_chunk_goes_on_where_it_was(
@@ -104,8 +121,7 @@ def test_another_chunk_size_uses_the_finished_trials(
     monkeypatch.setattr(tune, "run_trial", lambda *a, **k: ran.append(a[1]) or run_trial(*a, **k))
     rows = [r for i, pair in enumerate(PAIRS) for r in tuner(tmp_path / "a", dataset, splits).run(f"{i}", [pair])]
     assert plain(rows) == plain(whole)
-    # Only states that were not a best of their chunk before are fitted again, and their rows are the old ones.
-    assert len(ran) == len(PAIRS) - 2
+    assert ran == []
 
 
 @pytest.mark.parametrize("change", [{"patience": 3}, {"seed": 4}])
@@ -145,11 +161,11 @@ def test_a_broken_trial_is_a_row(tmp_path: Path, dataset: data.Dataset, splits: 
         raise RuntimeError("no such luck")
 
     monkeypatch.setattr(registry.model("deepsurv"), "fit", broken)
-    rows = tuner(tmp_path / "a", dataset, splits).run("0000", PAIRS[:2])
-    assert [r["status"] for r in rows] == ["failed", "failed"]
-    assert rows[0]["message"] == "RuntimeError: no such luck"
-    assert evaluate.choose(rows) == {}
-    out = evaluate.evaluate_model(dataset, splits, "deepsurv", rows, tmp_path)
+    found = tuner(tmp_path / "a", dataset, splits).run("0000", PAIRS[:2])
+    assert [r["status"] for r in found] == ["failed", "failed"]
+    assert found[0]["message"] == "RuntimeError: no such luck"
+    assert evaluate.choose(found) == {}
+    out = evaluate.evaluate_model(tuner(tmp_path / "a", dataset, splits), found)
     assert out["scores"] == []
     assert out["chosen"][0] == {
         "dataset": "simulated",
@@ -175,28 +191,48 @@ def test_the_best_score_is_chosen_and_ties_go_to_the_earlier_trial() -> None:
 
 
 def test_rows_survive_parquet(tmp_path: Path, dataset: data.Dataset, splits: Path) -> None:
-    rows = tuner(tmp_path / "a", dataset, splits).run("0000", PAIRS[:2])
-    write_rows(rows, tmp_path / "a" / "0000.parquet")
-    back = evaluate.read_trials([tmp_path / "a" / "0000.parquet"])
-    assert [r["hyper"] for r in back] == [r["hyper"] for r in rows]
+    found = tuner(tmp_path / "a", dataset, splits).run("0000", PAIRS[:2])
+    rows.write_table(found, tmp_path / "a" / "0000.parquet")
+    back = rows.read_tables([tmp_path / "a" / "0000.parquet"])
+    assert json.dumps(back, sort_keys=True) == json.dumps(found, sort_keys=True)
     content = (tmp_path / "a" / "0000.parquet").read_bytes()
     (tmp_path / "a" / "0000.parquet").write_bytes(content[: len(content) // 2])
     with pytest.raises(ValueError, match=r"is not a readable table of trials .* delete it and run again"):
-        evaluate.read_trials([tmp_path / "a" / "0000.parquet"])
+        rows.read_tables([tmp_path / "a" / "0000.parquet"])
 
 
 def test_chosen_models_are_scored_on_test(tmp_path: Path, dataset: data.Dataset, splits: Path) -> None:
-    rows = tuner(tmp_path / "a", dataset, splits, model="soden").run("0000", PAIRS[:4])
-    out = evaluate.evaluate_model(dataset, splits, "soden", rows, tmp_path / "a" / "states")
-    found = {(s["split"], s["metric"], s["g_tau"]) for s in out["scores"] if s["convention"] == "published"}
-    assert {(s, m, g) for s in (1, 2) for m in ("ctd", "ibs", "ibll") for g in ("1e-8", "0.2", "0.4")} <= found
-    assert (1, "nll", "") in found
+    made = tuner(tmp_path / "a", dataset, splits, model="soden")
+    found = made.run("0000", PAIRS[:4])
+    out = evaluate.evaluate_model(made, found)
+    cells = {(s["split"], s["metric"], s["g_tau"]) for s in out["scores"] if s["convention"] == "published"}
+    assert {(s, m, g) for s in (1, 2) for m in ("ctd", "ibs", "ibll") for g in ("1e-8", "0.2", "0.4")} <= cells
+    assert (1, "nll", "") in cells
     groups = out["risk_groups"][0]
     assert groups["n"]["high"] + groups["n"]["low"] == groups["n"]["all"] == len(Split.load(splits / "1.npz").test)
     assert groups["high"][0] == 1.0
-    (tmp_path / "a" / "states").rename(tmp_path / "gone")
-    with pytest.raises(FileNotFoundError, match="run the tuning job of this chunk again"):
-        evaluate.evaluate_model(dataset, splits, "soden", rows, tmp_path / "a" / "states")
+
+
+def test_a_lost_state_is_fitted_again_and_compared(
+    tmp_path: Path, dataset: data.Dataset, splits: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = tuner(tmp_path / "a", dataset, splits)
+    found = made.run("0000", PAIRS[:2])
+    first = evaluate.evaluate_model(made, found)
+    assert "refit" not in first["chosen"][0]
+    for path in (tmp_path / "a" / "states").iterdir():
+        path.unlink()
+    again = evaluate.evaluate_model(made, found)
+    assert again["scores"] == first["scores"]
+    assert again["chosen"][0]["refit"] == "identical"
+    assert "refitted: identical" in capsys.readouterr().out
+    for path in (tmp_path / "a" / "states").iterdir():
+        path.unlink()
+    best = evaluate.choose(found)[1]
+    best["valid_loss"] = math.nextafter(best["valid_loss"], math.inf)
+    changed = evaluate.evaluate_model(made, found)
+    assert changed["chosen"][0]["refit"].startswith("valid_loss")
+    assert "refitted: DIFFERENT: valid_loss" in capsys.readouterr().out
 
 
 def test_risk_groups_of_an_oracle_are_apart(dataset: data.Dataset) -> None:
@@ -224,6 +260,7 @@ def test_a_time_limit_is_recorded(dataset: data.Dataset, splits: Path) -> None:
     split = Split.load(splits / "1.npz")
     fitted = Preprocessor.fit(dataset.take(split.train))
     parts = [fitted.transform(dataset.take(rows)) for rows in (split.train, split.valid)]
-    row, model = run_trial(1, Key("simulated", "deepsurv", 1, 0), *parts, FitOptions(time_limit=1e-9))
+    key, options = Key("simulated", "deepsurv", 1, 0), TrialOptions(time_limit=1e-9)
+    row, model = run_trial(registry.model("deepsurv"), key, 1, drawn(key), *parts, options)
     assert (row["status"], row["stopped_by"], row["epochs"]) == ("ok", "time_limit", 1)
     assert model is not None

@@ -12,12 +12,12 @@ import pandas as pd
 
 from benchmarks import data
 from benchmarks.data.files import replacing
-from benchmarks.study import journal, plan
+from benchmarks.study import plan
 from benchmarks.study.config import ROOT
 from benchmarks.study.evaluate import choose, evaluate_model
 from benchmarks.study.gather import gather
 from benchmarks.study.status import available
-from benchmarks.study.tune import Tuner
+from benchmarks.study.tune import Settings, Tuner
 
 Row = dict[str, Any]
 
@@ -25,15 +25,11 @@ Row = dict[str, Any]
 def finished(results: Path, config: Mapping[str, Any], dataset: data.Dataset, model: str) -> tuple[Tuner, list[Row]]:
     """The journal rows that belong to this run as it is configured now; another setting's rows are not of it."""
     folder, splits = results / "trials" / dataset.name / model, results / "splits" / dataset.name
-    tuner = Tuner(folder, dataset, splits, model, config["seed"], config["training"], config["width_rounding"])
+    settings = Settings(config["seed"], config["training"], config["width_rounding"], config["device"])
+    tuner = Tuner(folder, dataset, splits, model, settings)
     wanted = {pair for chunk in plan.chunks(config, dataset.name, model) for pair in chunk.trials}
-    identities = {s: tuner.identity(s) for s in range(1, plan.n_splits(config, dataset.name) + 1)}
-    rows = {
-        (r["split"], r["trial"]): r
-        for r in journal.read_folder(folder)
-        if (r["split"], r["trial"]) in wanted and r["identity"] == identities[r["split"]]
-    }
-    return tuner, [rows[pair] for pair in sorted(rows)]
+    rows = tuner.finished()
+    return tuner, [rows[pair] for pair in sorted(wanted & rows.keys())]
 
 
 def scores_so_far(
@@ -46,10 +42,7 @@ def scores_so_far(
         state = tuner.state_path(best)
         cached = results / "anytime" / "scored" / dataset.name / model / f"{state.stem}.json"
         if not cached.exists():
-            if not state.exists():  # its job is replacing it this moment; the next call finds the new one
-                continue
-            mine = [r for r in rows if r["split"] == split]
-            out = evaluate_model(dataset, tuner.splits, model, mine, state.parent)
+            out = evaluate_model(tuner, [r for r in rows if r["split"] == split])
             with replacing(cached) as part:
                 part.write_text(json.dumps(out["scores"]))
         scores += json.loads(cached.read_text())
@@ -83,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         return 1
     out = results / "anytime"
     frame = pd.DataFrame(planned, columns=["dataset", "model", "n_splits"])
-    flat = pd.DataFrame([{k: v for k, v in r.items() if k != "hyper"} for r in trials])
+    flat = pd.DataFrame([r | {"hyper": json.dumps(r["hyper"])} for r in trials])
     gather(pd.DataFrame(scores), flat, config["evaluation"]["convention"], frame, out)
     pd.DataFrame(summaries).to_csv(out / "datasets.csv", index=False)
     parser = argparse.ArgumentParser()

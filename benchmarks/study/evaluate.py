@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import data, registry
+from baselines.contract import Competitor
+from benchmarks import data
 from benchmarks.data.files import replacing
-from benchmarks.data.preprocess import Preprocessor
+from benchmarks.data.preprocess import prepared
 from benchmarks.data.splits import Split
 from benchmarks.metrics.base import CONVENTIONS
 from benchmarks.metrics.evaluate import evaluate_all
+from benchmarks.study.rows import Row, read_tables
 from benchmarks.study.trial import better
-from benchmarks.study.tune import pin_threads
-from soden.types import FloatArray, SurvivalData, SurvivalModel
-
-Row = dict[str, Any]
+from benchmarks.study.tune import Tuner, add_setting_arguments, pin_threads, settings_from
+from soden.types import FloatArray, SurvivalData
 
 
 def choose(rows: Iterable[Row]) -> dict[int, Row]:
@@ -32,12 +32,7 @@ def choose(rows: Iterable[Row]) -> dict[int, Row]:
     return chosen
 
 
-def test_part(dataset: data.Dataset, split: Split) -> SurvivalData:
-    """The test rows, preprocessed with what was learnt on train."""
-    return Preprocessor.fit(dataset.take(split.train)).transform(dataset.take(split.test))
-
-
-def score(model: SurvivalModel, test: SurvivalData) -> tuple[list[Row], list[Row], Row]:
+def score(model: Competitor, test: SurvivalData) -> tuple[list[Row], list[Row], Row]:
     """Scores under every convention, calibration rows, and the risk groups of the paper's Kaplan-Meier figure."""
     scores: list[Row] = []
     curves: list[Row] = []
@@ -52,7 +47,7 @@ def score(model: SurvivalModel, test: SurvivalData) -> tuple[list[Row], list[Row
     return scores, curves, risk_groups(model, test)
 
 
-def risk_groups(model: SurvivalModel, test: SurvivalData) -> Row:
+def risk_groups(model: Competitor, test: SurvivalData) -> Row:
     """Kaplan-Meier curves of the high- and low-risk halves, cut at predicted survival at the median observed time.
 
     Curves are read on a grid of 200 times, so that nothing of a single patient leaves this function.
@@ -85,51 +80,31 @@ def risk_groups(model: SurvivalModel, test: SurvivalData) -> Row:
     }
 
 
-def evaluate_model(dataset: data.Dataset, splits: Path, model: str, rows: list[Row], states: Path) -> dict[str, Any]:
+def evaluate_model(tuner: Tuner, rows: list[Row]) -> dict[str, Any]:
     """Everything one model gives on one data set: the chosen trials, tidy scores, curves, risk groups."""
     chosen = choose(rows)
     out: dict[str, Any] = {"chosen": [], "scores": [], "curves": [], "risk_groups": []}
     for split in sorted({r["split"] for r in rows}):
         trials = [r for r in rows if r["split"] == split]
-        key = {"dataset": dataset.name, "model": model, "split": split}
+        key = {"dataset": tuner.dataset.name, "model": tuner.model, "split": split}
         best = chosen.get(split)
         counts = {f"n_{s}": sum(r["status"] == s for r in trials) for s in ("ok", "diverged", "failed")}
         out["chosen"].append({**key, "trial": None, "n_trials": len(trials), **counts})
         if best is None:
             continue
         out["chosen"][-1] |= {k: best[k] for k in ("trial", "score", "seed", "hyper", "identity", "data")}
-        path = states / f"{best['split']}-{best['trial']}-{best['identity']}.pt"
-        if not path.exists():
-            raise FileNotFoundError(
-                f"the fitted {model} on {dataset.name}, split {split}, trial {best['trial']} is missing ({path}); "
-                "run the tuning job of this chunk again: it refits only this trial"
-            )
-        fitted = registry.model(model).load(path)
-        scores, curves, groups = score(fitted, test_part(dataset, Split.load(splits / f"{split}.npz")))
+        path, refit = tuner.state(best)
+        if refit is not None:
+            out["chosen"][-1]["refit"] = "; ".join(refit) or "identical"
+            word = "DIFFERENT: " + "; ".join(refit) if refit else "identical"
+            print(f"{tuner.model} on {tuner.dataset.name}, split {split}, trial {best['trial']} refitted: {word}")
+        fitted = tuner.model_class.load(path)
+        (test,) = prepared(tuner.dataset, Split.load(tuner.splits / f"{split}.npz"), "test")
+        scores, curves, groups = score(fitted, test)
         out["scores"] += [{**key, **s} for s in scores]
         out["curves"] += [{**key, **c} for c in curves]
         out["risk_groups"].append({**key, **groups})
     return out
-
-
-def read_trials(paths: Iterable[Path]) -> list[Row]:
-    """Trial rows back from parquet, the hyper-parameters as a map again; a truncated file is an error that says so."""
-    import pandas as pd
-
-    rows: list[Row] = []
-    for path in paths:
-        try:
-            frame = pd.read_parquet(path)
-        except (OSError, ValueError) as error:  # pyarrow's own errors are ValueErrors
-            raise ValueError(
-                f"{path} is not a readable table of trials ({error}); delete it and run again: the journal beside it "
-                "has every finished trial"
-            ) from error
-        for record in frame.to_dict("records"):
-            plain = {k: v for k, v in record.items() if not k.startswith("hp_")}
-            hyper = {k[3:]: v.item() if hasattr(v, "item") else v for k, v in record.items() if k.startswith("hp_")}
-            rows.append(plain | {"hyper": hyper})
-    return sorted(rows, key=lambda r: (r["split"], r["trial"]))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -138,7 +113,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--splits", type=Path, required=True, help="folder with <split>.npz")
     parser.add_argument("--model", required=True)
     parser.add_argument("--trials", type=Path, nargs="+", required=True, help="parquet files of trial rows")
-    parser.add_argument("--threads", type=int, default=1)
+    add_setting_arguments(parser)
     parser.add_argument("--out", type=Path, required=True, help="scores parquet; curves are written beside it")
     parser.add_argument("--chosen", type=Path, required=True, help="JSON of the chosen trials")
 
@@ -147,9 +122,8 @@ def run(args: argparse.Namespace) -> int:
     """Choose, score, write."""
     pin_threads(args.threads)
     dataset = data.Dataset.load(args.data)
-    rows = read_trials(args.trials)
-    states = args.trials[0].parent / "states"
-    out = evaluate_model(dataset, args.splits, args.model, rows, states)
+    tuner = Tuner(args.trials[0].parent, dataset, args.splits, args.model, settings_from(args))
+    out = evaluate_model(tuner, read_tables(args.trials))
     write(out, args.out, args.chosen)
     scored = {r["split"] for r in out["scores"]}
     print(f"{args.model} on {dataset.name}: scored {len(scored)} of {len(out['chosen'])} splits")

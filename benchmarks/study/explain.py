@@ -6,13 +6,14 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks import code, data
 from benchmarks.report.agreement import agreement
 from benchmarks.report.labels import DATASETS, MODELS
 from benchmarks.report.provenance import Chain, chain, hyper_text
 from benchmarks.report.published import published_cells
 from benchmarks.report.results import Results, find_run, read_results
 from benchmarks.study.config import ROOT
-from benchmarks.study.trial import code_version
+from benchmarks.study.rows import equal_codes
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -89,16 +90,15 @@ def _splits(found: Chain) -> Iterator[str]:
 
 
 def _origin(results: Results, found: Chain) -> Iterator[str]:
-    config, data, dataset, model = results.config, found.data, found.cell["dataset"], found.cell["model"]
+    config, table, dataset, model = results.config, found.data, found.cell["dataset"], found.cell["model"]
     convention, splits = config["evaluation"]["convention"], results.split_sources[dataset]
     yield f"run          {results.name}: tier {config['tier']}, root seed {config['seed']}, {config['trials']} trials"
     yield f"evaluation   convention {convention}, splits {splits}"
     yield f"training     {hyper_text(config['training'])}, widths {config['width_rounding']}"
-    now = code_version()
-    for code in found.codes or ("unknown",):
-        yield f"code         {code} ({'this checkout' if code == now else f'this checkout is {now}'})"
-    subjects = data.get("summary", {}).get("n", "?")
-    source, digest = data.get("source", "unknown source"), data.get("sha256", "unknown")
+    yield f"numerics     {config.get('numerics', 'native')}"
+    yield from _code(results, dataset, model, found.codes)
+    subjects = table.get("summary", {}).get("n", "?")
+    source, digest = table.get("source", "unknown source"), table.get("sha256", "unknown")
     yield f"data         {subjects} subjects, {source}, sha256 {digest}"
     environment = found.environment
     if environment:
@@ -112,3 +112,12 @@ def _origin(results: Results, found: Chain) -> Iterator[str]:
     if first:
         key = f"{dataset}/{model}/{first['split']}/{int(first['trial'])}"
         yield f"again        python -m benchmarks audit --run {results.name} --trial {key}"
+
+
+def _code(results: Results, dataset: str, model: str, codes: tuple[str, ...]) -> Iterator[str]:
+    now = code.of_model(model, data.has_series(dataset))
+    for then in codes or ("unknown",):
+        same = "this checkout" if then == now else f"this checkout is {now}"
+        if then != now and then in equal_codes(results.path, model, now):
+            same += ", proven to give the same rows"
+        yield f"code         {then} ({same})"

@@ -1,12 +1,10 @@
 """The trial journal: one line per finished trial, on disk before the next begins, so that a killed job loses one trial.
 
-Every row carries the `identity` of what it depends on (data, split, settings), and is used again only where that is the
-same: a changed setting or changed data never meets an old row, and going back finds the old rows still there.
+Rows of other settings, data or code stay in it: going back finds them (`benchmarks.study.rows` says which are usable).
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -25,10 +23,10 @@ class Journal:
         if path.exists():
             _drop_torn_end(path)
 
-    def append(self, row: Row) -> None:
-        """Write one finished trial and wait until the disk has it."""
+    def append(self, *rows: Row) -> None:
+        """Write finished trials and wait until the disk has them."""
         with self.path.open("a") as file:
-            file.write(json.dumps(row, sort_keys=True) + "\n")
+            file.writelines(json.dumps(row, sort_keys=True) + "\n" for row in rows)
             file.flush()
             os.fsync(file.fileno())
 
@@ -48,11 +46,6 @@ def read_folder(folder: Path) -> Iterator[Row]:
     """The rows of every journal in a folder, whatever the chunks were when they were written."""
     for path in sorted(folder.glob("*.jsonl")):
         yield from read(path)
-
-
-def identity(**parts: Any) -> str:
-    """A short hash of everything a row depends on besides its key."""
-    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def _drop_torn_end(path: Path) -> None:

@@ -4,30 +4,20 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from benchmarks import data
 from benchmarks.data.files import replacing
-from benchmarks.study.config import ROOT
-
-
-def folder_of(config: Mapping[str, Any]) -> Path | None:
-    """Where local data are: the config's folder, $SODEN_DATA, or ../shared/data if there is such a folder."""
-    if chosen := config["data"]["folder"] or os.environ.get("SODEN_DATA"):
-        return Path(chosen)
-    usual = ROOT.parent / "shared" / "data"
-    return usual if usual.is_dir() else None
+from benchmarks.data.settings import data_folders
 
 
 def settings_of(config: Mapping[str, Any]) -> dict[str, Any]:
     """What the `data` verb needs of the config, as plain JSON: only this reruns when it changes."""
     section = config["data"]
-    folder = folder_of(config)
     return {
-        "folder": "" if folder is None else str(folder),
+        "folders": [str(folder) for folder in data_folders(section["folder"])],
         "cache": section["cache"],
         "offline": section["offline"],
         "simulated_n": section["simulated_n"],
@@ -39,9 +29,7 @@ def data_settings(
     plain: Mapping[str, Any], options: Mapping[str, Mapping[str, Any]] | None = None
 ) -> data.DataSettings:
     """The loaders' settings from plain JSON."""
-    chosen: dict[str, Any] = {"offline": plain["offline"], "simulated_n": plain["simulated_n"], "seed": plain["seed"]}
-    if plain["folder"]:
-        chosen["folders"] = (Path(plain["folder"]),)
+    chosen: dict[str, Any] = {name: plain[name] for name in ("folders", "offline", "simulated_n", "seed")}
     if plain["cache"]:
         chosen["cache"] = Path(plain["cache"])
     return data.DataSettings(**chosen, options=options or {})

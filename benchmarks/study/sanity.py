@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import argparse
 import statistics
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from benchmarks import registry
-from benchmarks.data.settings import default_folders
-from benchmarks.data.splits import PARTS
 from benchmarks.seeds import seed_for
-from benchmarks.study.verify import METRICS, released_part
+from benchmarks.study.verify import METRICS, released_parts
 
 # Usual values for tables of this size; nothing was searched, and nothing chosen by a look at a test part.
 HYPER = {"layers": 2, "width": 64, "lr": 1e-3, "weight_decay": 1e-5, "momentum": 0.9, "dropout": 0.1}
@@ -23,7 +20,6 @@ LEVEL = "1e-8"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command-line form."""
-    parser.add_argument("--splits", type=Path, help="folder with the authors' released splits (default: SODEN_DATA)")
     parser.add_argument("--first", type=int, default=3, help="how many of the ten splits (default 3)")
     parser.add_argument("--datasets", nargs="+", default=list(BATCH), choices=list(BATCH))
     parser.add_argument("--models", nargs="+", default=registry.names(), choices=registry.names())
@@ -36,7 +32,6 @@ def run(args: argparse.Namespace) -> int:
 
     from benchmarks.report.published import published_cells
 
-    folder = args.splits or next(iter(default_folders()), Path("."))
     # SODEN stands in two tables with the same number.
     published = published_cells().query("g_tau == @LEVEL").groupby(["dataset", "model", "metric"])["mean"].first()
     table = Table(title=f"means over splits 1 to {args.first}, paper's means over ten in brackets")
@@ -44,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
         table.add_column(column, justify="left" if column in ("data", "model") else "right")
     for dataset in args.datasets:
         for name in args.models:
-            rows = [fit_and_score(folder, dataset, name, split) for split in range(1, args.first + 1)]
+            rows = [fit_and_score(dataset, name, split) for split in range(1, args.first + 1)]
             mean = {key: statistics.mean(row[key] for row in rows) for key in rows[0]}
             scores = [f"{mean[m]:.3f} ({published[dataset, name, m]:.3f})" for m in METRICS]
             table.add_row(
@@ -54,11 +49,11 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def fit_and_score(folder: Path, dataset: str, name: str, split: int) -> dict[str, Any]:
+def fit_and_score(dataset: str, name: str, split: int) -> dict[str, Any]:
     """One fit on one split: the test scores at the largest truncation, epochs and seconds."""
     from benchmarks.metrics.evaluate import evaluate
 
-    train, valid, test = (released_part(folder, dataset, part, split) for part in PARTS)
+    train, valid, test = released_parts(dataset, split)
     model = registry.model(name)({**HYPER, "batch_size": BATCH[dataset]})
     start = perf_counter()
     report = model.fit(train, valid, seed_for(0, "sanity", dataset, name, split))

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks import registry
+from baselines.contract import TrialOptions
+from benchmarks import code, numerics, registry
 from benchmarks.data import simulated
 from benchmarks.data.dataset import Dataset
 from benchmarks.data.files import replacing
 from benchmarks.data.preprocess import Preprocessor
 from benchmarks.metrics.censoring import kaplan_meier
 from benchmarks.seeds import seed_for
-from benchmarks.study.trial import code_version
 from benchmarks.study.tune import pin_threads
-from soden.types import FitOptions, FloatArray
+from soden.types import FloatArray
 
 TIMES = np.linspace(0.0, simulated.CENSORED_BEFORE, 201)
 GROUPS = (0, 1)
@@ -47,7 +47,7 @@ HYPER: Mapping[str, Mapping[str, Any]] = {
 
 
 def simulate_once(
-    n: int, seed: int, repetition: int, options: FitOptions
+    n: int, seed: int, repetition: int, options: TrialOptions
 ) -> tuple[dict[str, FloatArray], dict[str, Any]]:
     """Draw, fit both models, predict: arrays (2, len(TIMES)), row x = group x, and what is to be said about them."""
     drawn = simulated.simulate(n, seed, repetition)
@@ -62,7 +62,7 @@ def simulate_once(
         "survival_km": np.stack([_kaplan_meier(drawn, group) for group in GROUPS]),
     }
     meta: dict[str, Any] = {"n": n, "seed": seed, "repetition": repetition, "max_epochs": options.max_epochs}
-    meta |= {"data": drawn.sha256(), "code": code_version(), "models": {}}
+    meta |= {"data": drawn.sha256(), "numerics": numerics.kind(), "models": {}}
     meta |= {"censoring_rate": float(1 - drawn.event.mean()), "kaplan_meier": numbers(arrays["survival_km"])}
     for name, fixed in HYPER.items():
         hyper = {**fixed, "batch_size": len(train) // STEPS}
@@ -77,7 +77,7 @@ def simulate_once(
         arrays[f"hazard_{name}"] = model.predict_hazard(two, TIMES)
         fitted = {k: getattr(report, k) for k in ("status", "epochs", "best_epoch", "stopped_by", "valid_loss")}
         found = numbers(arrays[f"survival_{name}"], arrays[f"hazard_{name}"])
-        meta["models"][name] = {"hyper": hyper, **fitted, **found}
+        meta["models"][name] = {"hyper": hyper, "code": code.of_model(name), **fitted, **found}
     return arrays, meta
 
 
@@ -137,7 +137,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Simulate, fit, write, and say how close the curves are."""
     pin_threads(args.threads)
-    options = FitOptions(max_epochs=args.max_epochs, device=args.device)
+    options = TrialOptions(max_epochs=args.max_epochs, device=args.device)
     arrays, meta = simulate_once(args.n, args.seed, args.repetition, options)
     save(args.out, arrays, meta)
     for name, found in meta["models"].items():

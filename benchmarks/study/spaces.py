@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from baselines.space import Distribution
 from benchmarks import registry
-from soden.space import Distribution
 
 
 def search_spaces() -> dict[str, Mapping[str, Distribution]]:

@@ -16,7 +16,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command-line form."""
     parser.add_argument("--data", type=Path, required=True, help="the data set's npz")
     parser.add_argument("--source", choices=HOW, default="auto")
-    parser.add_argument("--folder", default="", help="where the authors' released splits are")
     parser.add_argument("--n", type=int, required=True, help="how many")
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--out", type=Path, required=True, help="folder for 1.npz, 2.npz, ...")
@@ -25,12 +24,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Make and write them."""
     dataset = data.Dataset.load(args.data)
-    folder = args.folder or None
     for number in range(1, args.n + 1):
-        split = make_split(dataset, args.source, number, seed=args.seed, folder=folder)
+        split = make_split(dataset, args.source, number, seed=args.seed)
         split.save(args.out / f"{number}.npz")
         print(f"{dataset.name} split {number}: {' / '.join(map(str, split.sizes()))} train / valid / test")
-    sources = sorted({source_of(dataset.name, args.source, number, folder) for number in range(1, args.n + 1)})
+    sources = sorted({source_of(dataset.name, args.source, number) for number in range(1, args.n + 1)})
     with replacing(args.out / SOURCE) as part:
         part.write_text("+".join(sources))
     return 0

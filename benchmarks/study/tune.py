@@ -5,115 +5,187 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks import data, registry
+from baselines.contract import Competitor, TrialOptions
+from baselines.space import Rounding, resolve
+from benchmarks import code, data, numerics, registry
 from benchmarks.data.files import replacing
-from benchmarks.data.preprocess import Preprocessor
+from benchmarks.data.preprocess import prepared
 from benchmarks.data.splits import Split
-from benchmarks.study import journal
-from benchmarks.study.trial import Key, better, options_from, run_trial
-from soden.space import Rounding
+from benchmarks.study import journal, rows
+from benchmarks.study.rows import Row
+from benchmarks.study.trial import Key, better, fit_seed, hyper_parameters, run_trial
+from soden.training import resolve_device
 from soden.types import SurvivalData
 
-Row = dict[str, Any]
+
+@dataclass(frozen=True)
+class Settings:
+    """What all trials of a run share."""
+
+    seed: int
+    training: Mapping[str, Any] = field(default_factory=dict)
+    rounding: Rounding = "truncate"
+    device: str = "auto"
+    known: Path | None = None  # folder of a run whose rows may be taken over
 
 
 class Tuner:
     """The trials of one (data set, model): where their rows and states are, and what they depend on."""
 
-    def __init__(
-        self,
-        folder: Path,
-        dataset: data.Dataset,
-        splits: Path,
-        model: str,
-        seed: int,
-        training: Mapping[str, Any],
-        rounding: Rounding = "truncate",
-        device: str = "auto",
-    ) -> None:
+    def __init__(self, folder: Path, dataset: data.Dataset, splits: Path, model: str, settings: Settings) -> None:
         self.folder, self.dataset, self.splits, self.model = folder, dataset, splits, model
-        self.seed, self.training, self.rounding, self.device = seed, dict(training), rounding, device
-        if dataset.seq is not None and not registry.model(model).takes_seq:
+        self.settings = settings
+        self.model_class = registry.model(model)
+        self.code = code.of_model(model, series=dataset.seq is not None)
+        self.options = TrialOptions(device=settings.device, **settings.training)
+        if dataset.seq is not None and not self.model_class.takes_seq:
             raise ValueError(
                 f"{model} cannot use the series of {dataset.name}; put it under skip.{dataset.name} in the config"
             )
-        self._data_hash = dataset.sha256()
+        self._shared: Row = {
+            "root_seed": settings.seed,
+            "data": dataset.sha256(),
+            "dataset": dataset.name,
+            "model": model,
+            "settings": rows.short_hash([dict(settings.training), settings.rounding]),
+            # repr: a changed search range is a changed draw.
+            "space": rows.short_hash({k: repr(v) for k, v in self._space().items()}),
+            "code": self.code,
+            "numerics": numerics.kind(),
+            "device": resolve_device(settings.device).type,
+        }
         self._parts: tuple[int, SurvivalData, SurvivalData] | None = None
 
+    def _space(self) -> Mapping[str, Any]:
+        return resolve(self.model_class.space, data.module(self.dataset.name).SEARCH)
+
     def run(self, chunk: str, pairs: list[tuple[int, int]]) -> list[Row]:
-        """The rows of these (split, trial) pairs, running only those no journal has; keeps each split's best state."""
+        """The rows of these (split, trial) pairs, running only those nobody has; keeps each split's best state."""
         writer = journal.Journal(self.folder / f"{chunk}.jsonl")
-        known = {(r["split"], r["trial"], r["identity"]): r for r in journal.read_folder(self.folder)}
-        rows: list[Row] = []
+        own = self.finished()
+        taken = {key: row for key, row in self._known(pairs).items() if key not in own}
+        writer.append(*taken.values())
+        own |= taken
+        found: list[Row] = []
         best: dict[int, Row] = {}
+        told = False
         for split, trial in pairs:
-            row = known.get((split, trial, self.identity(split)))
+            row = own.get((split, trial))
             if row is None:
                 row = self._run(split, trial, best.get(split))
                 writer.append(row)
-            rows.append(row)
+            if row["status"] == "failed" and not told:
+                told = True
+                print(f"split {split} trial {trial} failed:\n{row['traceback']}", flush=True)
+            found.append(row)
             if better(row, best.get(split)):
                 if split in best:
                     self.state_path(best[split]).unlink(missing_ok=True)
                 best[split] = row
-        for row in best.values():
-            if not self.state_path(row).exists():  # known from a journal whose best was another trial
-                self._run(row["split"], row["trial"], None)
-        return rows
+        return found
+
+    def finished(self) -> dict[tuple[int, int], Row]:
+        """The journals' rows that can be used again."""
+        return self._usable(journal.read_folder(self.folder), self.folder.parents[2])
+
+    def _known(self, pairs: list[tuple[int, int]]) -> dict[tuple[int, int], Row]:
+        """The rows of another run that can be used here, marked with its name."""
+        folder = self.settings.known
+        if folder is None:
+            return {}
+        wanted = set(pairs)
+        theirs = [
+            r for r in rows.known_rows(folder, self.dataset.name, self.model) if (r["split"], r["trial"]) in wanted
+        ]
+        return {key: row | {"taken_from": folder.name} for key, row in self._usable(theirs, folder).items()}
+
+    def _usable(self, candidates: Any, folder: Path) -> dict[tuple[int, int], Row]:
+        codes = rows.equal_codes(folder, self.model, self.code)
+        identities: dict[int, set[str]] = {}
+        usable = {}
+        for row in candidates:
+            if row["status"] == "failed" or not (self.splits / f"{row['split']}.npz").exists():
+                continue
+            if row["split"] not in identities:
+                parts = self.parts(row["split"])
+                identities[row["split"]] = {rows.identity(parts | {"code": known}) for known in codes}
+            if row["identity"] in identities[row["split"]]:
+                usable[row["split"], row["trial"]] = row
+        return usable
 
     def _run(self, split: int, trial: int, best: Row | None) -> Row:
-        train, valid = self._train_and_valid(split)
-        key = Key(self.dataset.name, self.model, split, trial)
-        options = options_from(self.training, self.device)
-        row, model = run_trial(self.seed, key, train, valid, options, self.rounding)
-        row |= {"identity": self.identity(split), "data": self._data_hash}
+        row, model = self._trial(split, trial)
         if model is not None and better(row, best):
             # The state first, the journal line after: a line in the journal promises that its state is there.
-            path = self.state_path(row)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with replacing(path) as part:
-                model.save(part)
+            self._save(model, self.state_path(row))
         return row
 
+    def _trial(self, split: int, trial: int) -> tuple[Row, Competitor | None]:
+        key = Key(self.dataset.name, self.model, split, trial)
+        hyper = hyper_parameters(self.settings.seed, key, self._space(), self.settings.rounding)
+        seed = fit_seed(self.settings.seed, key)
+        row, model = run_trial(self.model_class, key, seed, hyper, *self._train_and_valid(split), self.options)
+        parts = self.parts(split)
+        return row | parts | {"identity": rows.identity(parts)}, model
+
+    def _save(self, model: Competitor, path: Path) -> None:
+        with replacing(path) as part:
+            model.save(part)
+
+    def parts(self, split: int) -> Row:
+        """What rows of this split depend on besides their trial's number."""
+        # The split's rows, not its file: Pythons zip differently.
+        return self._shared | {"split_rows": Split.load(self.splits / f"{split}.npz").sha256()[:12]}
+
     def identity(self, split: int) -> str:
-        """What rows of this split depend on besides their key."""
-        # repr: a changed search range is a changed draw.
-        space = {k: repr(v) for k, v in registry.model(self.model).space.items()}
-        search = {k: list(v) for k, v in data.module(self.dataset.name).SEARCH.items()}
-        return journal.identity(
-            seed=self.seed,
-            data=self._data_hash,
-            split=Split.load(self.splits / f"{split}.npz").sha256(),  # the rows, not the file: Pythons zip differently
-            training=self.training,
-            rounding=self.rounding,
-            space=space,
-            search=search,
-        )
+        """The identity of a row made now."""
+        return rows.identity(self.parts(split))
 
     def state_path(self, row: Row) -> Path:
         """Where a trial's fitted model is kept while it is the best of its chunk."""
         return self.folder / "states" / f"{row['split']}-{row['trial']}-{row['identity']}.pt"
 
+    def state(self, row: Row) -> tuple[Path, list[str] | None]:
+        """The fitted model of a row; if there is none it is fitted again, and what came out otherwise is said.
+
+        None: it was there. An empty list: fitted again, and the row came out the same to the last bit.
+        """
+        path = self.state_path(row)
+        if path.exists():
+            return path, None
+        again, model = self._trial(row["split"], row["trial"])
+        if model is None:
+            raise RuntimeError(
+                f"{self.model} on {self.dataset.name}, split {row['split']}, trial {row['trial']} was fitted once but "
+                f"fails now: {again['message']}"
+            )
+        self._save(model, path)
+        return path, rows.differences(row, again)
+
     def _train_and_valid(self, split: int) -> tuple[SurvivalData, SurvivalData]:
         """Preprocessing fitted on train; the test rows are not touched in this module."""
         if self._parts is None or self._parts[0] != split:
-            rows = Split.load(self.splits / f"{split}.npz")
-            train = self.dataset.take(rows.train)
-            fitted = Preprocessor.fit(train)
-            self._parts = (split, fitted.transform(train), fitted.transform(self.dataset.take(rows.valid)))
+            train, valid = prepared(self.dataset, Split.load(self.splits / f"{split}.npz"), "train", "valid")
+            self._parts = (split, train, valid)
         return self._parts[1:]
 
 
-def write_rows(rows: list[Row], path: Path) -> None:
-    """One tidy parquet row per trial; hyper-parameters get a column each."""
-    import pandas as pd
+def add_setting_arguments(parser: argparse.ArgumentParser) -> None:
+    """What a trial depends on, on the command line."""
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--training", type=json.loads, default={}, help="JSON of the config's training section")
+    parser.add_argument("--rounding", choices=("truncate", "nearest"), default="truncate")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--threads", type=int, default=1)
 
-    flat = [{k: v for k, v in r.items() if k != "hyper"} | {f"hp_{k}": v for k, v in r["hyper"].items()} for r in rows]
-    with replacing(path) as part:
-        pd.DataFrame(flat).to_parquet(part, index=False)
+
+def settings_from(args: argparse.Namespace, known: Path | None = None) -> Settings:
+    """The settings that `add_setting_arguments` asked for."""
+    return Settings(args.seed, args.training, args.rounding, args.device, known)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -122,29 +194,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--splits", type=Path, required=True, help="folder with <split>.npz")
     parser.add_argument("--model", required=True)
     parser.add_argument("--pairs", required=True, help="split:trial pairs, e.g. 1:0,1:1")
-    parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--training", type=json.loads, default={}, help="JSON of the config's training section")
-    parser.add_argument("--rounding", choices=("truncate", "nearest"), default="truncate")
-    parser.add_argument("--device", default="auto")
-    parser.add_argument("--threads", type=int, default=1)
+    add_setting_arguments(parser)
+    parser.add_argument("--known", type=Path, help="folder of a run whose rows may be taken over")
+    parser.add_argument("--keep-failed", action="store_true", help="go on with failed trials as rows")
     parser.add_argument("--out", type=Path, required=True, help="parquet of trial rows; the journal is beside it")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the chunk."""
+    """Run the chunk; trials that failed are rows of the journal alone, unless they are to be kept."""
     pin_threads(args.threads)
     dataset = data.Dataset.load(args.data)
-    tuner = Tuner(
-        args.out.parent, dataset, args.splits, args.model, args.seed, args.training, args.rounding, args.device
-    )
+    tuner = Tuner(args.out.parent, dataset, args.splits, args.model, settings_from(args, args.known))
     pairs = [(int(s), int(t)) for s, t in (pair.split(":") for pair in args.pairs.split(","))]
-    rows = tuner.run(args.out.stem, pairs)
-    write_rows(rows, args.out)
-    count = {status: sum(r["status"] == status for r in rows) for status in ("ok", "diverged", "failed")}
-    print(f"{args.model} on {dataset.name}: {len(rows)} trials, " + ", ".join(f"{n} {s}" for s, n in count.items()))
-    for row in rows:
+    found = tuner.run(args.out.stem, pairs)
+    count = {status: sum(r["status"] == status for r in found) for status in ("ok", "diverged", "failed")}
+    print(f"{args.model} on {dataset.name}: {len(found)} trials, " + ", ".join(f"{n} {s}" for s, n in count.items()))
+    for row in found:
         if row["status"] == "failed":
             print(f"  split {row['split']} trial {row['trial']} failed: {row['message']}")
+    if count["failed"] and not args.keep_failed:
+        print("Failed trials are tried again by the same command; --keep-failed goes on with them as they are.")
+        return 1
+    rows.write_table(found, args.out)
     return 0
 
 

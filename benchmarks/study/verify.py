@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
+from functools import cache
 from typing import Any
 
-import numpy as np
-
-from benchmarks.data.splits import PARTS, RELEASED_SHIFT, released_file
+from benchmarks.data import Dataset, load
+from benchmarks.data.preprocess import prepared
+from benchmarks.data.splits import PARTS, make_split
 from soden.types import SurvivalData
 
 DATASETS = ("support", "metabric")
@@ -19,35 +19,32 @@ METRICS = ("ctd", "ibll", "ibs")
 LARGEST = 0.0015
 
 
-def released_part(folder: Path, dataset: str, part: str, split: int) -> SurvivalData:
-    """One of the authors' files, already standardised by them; their network code adds 0.001 to the time."""
-    path = released_file(dataset, folder, part, split)
-    if path is None:
-        raise FileNotFoundError(
-            f"no {part}_{split}.npz of {dataset} below {folder}; --splits must be a folder with the authors' released "
-            "splits, i.e. the folder data/ of their repository, with support/ and metabric/ inside"
-        )
-    with np.load(path) as file:
-        return SurvivalData(file["arr_1"][:, 0] + RELEASED_SHIFT, file["arr_1"][:, 1], file["arr_0"])
+@cache
+def _dataset(name: str) -> Dataset:
+    return load(name)
 
 
-def cox_scores(folder: Path, dataset: str, split: int) -> list[dict[str, Any]]:
+def released_parts(name: str, split: int) -> list[SurvivalData]:
+    """Train, valid and test of one of the authors' splits, with our own preprocessing."""
+    return prepared(_dataset(name), make_split(_dataset(name), "released", split), *PARTS)
+
+
+def cox_scores(name: str, split: int) -> list[dict[str, Any]]:
     """Fit Cox on train + valid and score it on test."""
     from baselines.cox import Cox
     from benchmarks.metrics.evaluate import evaluate
 
-    train, valid, test = (released_part(folder, dataset, part, split) for part in PARTS)
+    train, valid, test = released_parts(name, split)
     model = Cox()
     model.fit(train, valid)
     scores = evaluate(test.time, test.event, lambda times: model.predict_survival(test, times))
-    key = {"dataset": dataset, "model": "cox", "split": split}
+    key = {"dataset": name, "model": "cox", "split": split}
     return [{**key, **s._asdict()} for s in scores if s.metric in METRICS]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command-line form."""
     parser.add_argument("what", choices=["cox"])
-    parser.add_argument("--splits", type=Path, required=True, help="folder with the authors' released splits")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
 
 
@@ -60,7 +57,9 @@ def run(args: argparse.Namespace) -> int:
     from benchmarks.report.published import published_cells
     from benchmarks.study.statistics import summarise
 
-    jobs = [(args.splits, dataset, split) for dataset in DATASETS for split in SPLITS]
+    for name in DATASETS:
+        _dataset(name)  # fetched here, once, if it has to be
+    jobs = [(name, split) for name in DATASETS for split in SPLITS]
     with ProcessPoolExecutor(args.jobs) as pool:
         rows = [row for rows in pool.map(cox_scores, *zip(*jobs, strict=True)) for row in rows]
     cell = ["dataset", "metric", "g_tau"]

@@ -68,6 +68,28 @@ def planned(wildcards=None):
     ]
 
 
+def trial_settings():
+    """What every trial of the run depends on, as options of the verbs that fit models."""
+    return (
+        f"--seed {config['seed']} --training '{json.dumps(config['training'])}' "
+        f"--rounding {config['width_rounding']} --device {config['device']}"
+    )
+
+
+def numeric_environment(wildcards, threads):
+    """Numerics and threads, as variables in front of a command: libraries read them when they are loaded."""
+    counts = " ".join(f"{name}={threads}" for name in numerics.THREADS)
+    return f"{numerics.VARIABLE}={config['numerics']} {counts}"
+
+
+def again_if_missing(dataset):
+    """A data set that could not be had is looked for again: something that changes with every run, else nothing."""
+    status = Path(f"{RUN}/data/{dataset}.json")
+    if not status.is_file() or json.loads(status.read_text())["available"]:
+        return ""
+    return STARTED
+
+
 def chunk_names(dataset, model):
     return {f"{c.index:04d}": c for c in plan.chunks(config, dataset, model)}
 

@@ -16,6 +16,8 @@ checkpoint dataset:
         settings=json.dumps(prepare.settings_of(config)),
         options=lambda wildcards: json.dumps(mimic_options(wildcards.dataset)),
         out=lambda wildcards, output: str(Path(output.table).with_suffix("")),
+        code=lambda wildcards: code.of_dataset(wildcards.dataset),
+        again=lambda wildcards: again_if_missing(wildcards.dataset),
     shell:
         "python -m benchmarks data {wildcards.dataset} --settings '{params.settings}' "
         "--options '{params.options}' --out {params.out} > {log} 2>&1"
@@ -35,9 +37,8 @@ rule splits:
         runtime=30,
     params:
         source=config["split_source"],
-        folder=prepare.folder_of(config) or "",
         n=lambda wildcards: plan.n_splits(config, wildcards.dataset),
         seed=config["seed"],
     shell:
-        "python -m benchmarks split --data {input} --source {params.source} --folder '{params.folder}' "
-        "--n {params.n} --seed {params.seed} --out {output} > {log} 2>&1"
+        "python -m benchmarks split --data {input} --source {params.source} --n {params.n} "
+        "--seed {params.seed} --out {output} > {log} 2>&1"

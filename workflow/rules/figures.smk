@@ -15,9 +15,10 @@ rule simulate:
         n=config["simulation"]["n"],
         max_epochs=config["simulation"]["max_epochs"],
         seed=config["seed"],
+        environment=numeric_environment,
+        code=code.of_simulation(),
     shell:
-        "OMP_NUM_THREADS={threads} MKL_NUM_THREADS={threads} OPENBLAS_NUM_THREADS={threads} "
-        "python -m benchmarks simulate --repetition {wildcards.repetition} --n {params.n} --seed {params.seed} "
+        "{params.environment} python -m benchmarks simulate --repetition {wildcards.repetition} --n {params.n} --seed {params.seed} "
         "--max-epochs {params.max_epochs} --threads {threads} --out {output} > {log} 2>&1"
 
 

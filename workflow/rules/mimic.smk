@@ -14,6 +14,7 @@ rule mimic_synthesise:
         patients=config["data"]["mimic"]["synthetic_patients"],
         seed=config["seed"],
         out=lambda wildcards, output: str(Path(output[0]).parent),
+        code=code.of_mimic(),
     shell:
         "python -m benchmarks mimic synthesise --patients {params.patients} --seed {params.seed} "
         "--out {params.out} > {log} 2>&1"
@@ -39,6 +40,7 @@ rule mimic_cohort:
             "min_age", "death_time", "row_counts", "censor_without_dod_hosp"
         ),
         out=lambda wildcards, output: str(Path(output.cohort).parent),
+        code=code.of_mimic(),
     shell:
         "python -m benchmarks mimic cohort --raw '{params.raw}' --out {params.out} "
         "--options '{params.options}' > {log} 2>&1"
@@ -63,6 +65,7 @@ rule mimic_events:
         raw=mimic_raw(),
         options=mimic_choices("row_counts"),
         out=lambda wildcards, output: str(Path(output[0]).parents[1]),
+        code=code.of_mimic(),
     shell:
         "python -m benchmarks mimic events --table {wildcards.table} --raw '{params.raw}' --out {params.out} "
         "--options '{params.options}' > {log} 2>&1"
@@ -90,5 +93,6 @@ rule mimic_features:
     params:
         options=mimic_choices(),
         out=lambda wildcards, output: str(Path(output.mimic).parent),
+        code=code.of_mimic(),
     shell:
         "python -m benchmarks mimic features --out {params.out} --options '{params.options}' > {log} 2>&1"

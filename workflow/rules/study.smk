@@ -21,15 +21,17 @@ rule tune:
                 wildcards.chunk
             ].trials
         ),
-        seed=config["seed"],
-        training=json.dumps(config["training"]),
-        rounding=config["width_rounding"],
-        device=config["device"],
+        settings=trial_settings(),
+        known=f"--known {config['known']}" if config["known"] else "",
+        keep="--keep-failed" if config["keep_failed"] else "",
+        environment=numeric_environment,
+        code=lambda wildcards: code.of_model(
+            wildcards.model, data.has_series(wildcards.dataset)
+        ),
     shell:
-        "OMP_NUM_THREADS={threads} MKL_NUM_THREADS={threads} OPENBLAS_NUM_THREADS={threads} "
-        "NUMBA_NUM_THREADS={threads} python -m benchmarks tune --data {input.table} --splits {input.splits} "
-        "--model {wildcards.model} --pairs {params.pairs} --seed {params.seed} --training '{params.training}' "
-        "--rounding {params.rounding} --device {params.device} --threads {threads} --out {output} > {log} 2>&1"
+        "{params.environment} python -m benchmarks tune --data {input.table} --splits {input.splits} "
+        "--model {wildcards.model} --pairs {params.pairs} {params.settings} --threads {threads} "
+        "{params.known} {params.keep} --out {output} > {log} 2>&1"
 
 
 rule evaluate:
@@ -48,13 +50,18 @@ rule evaluate:
         f"{RUN}/logs/evaluate/{{dataset}}/{{model}}.log",
     conda:
         "../../environment.yml"
-    threads: 1
+    threads: config["threads"]
     resources:
         mem_mb=4000,
         runtime=120,
+    params:
+        settings=trial_settings(),
+        environment=numeric_environment,
+        code=code.of_metrics(),
     shell:
-        "python -m benchmarks evaluate --data {input.table} --splits {input.splits} --model {wildcards.model} "
-        "--trials {input.trials} --out {output.scores} --chosen {output.chosen} > {log} 2>&1"
+        "{params.environment} python -m benchmarks evaluate --data {input.table} --splits {input.splits} "
+        "--model {wildcards.model} --trials {input.trials} {params.settings} --threads {threads} "
+        "--out {output.scores} --chosen {output.chosen} > {log} 2>&1"
 
 
 rule gather:

@@ -1,0 +1,136 @@
+"""What a row of the trials table depends on, and which rows made earlier may be used again.
+
+A row is used again only where its identity is the same: root seed, data, data set, model, split, settings, search
+space, code, numerics and kind of device. Each part is kept in the row beside the identity, so that it can be said which
+one changed. Rows that failed (an exception) are never used again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmarks.data.files import replacing
+
+Row = dict[str, Any]
+# The parts of an identity, and what to call one that changed.
+PARTS = {
+    "root_seed": "the seed",
+    "data": "the data",
+    "dataset": "the data set",
+    "model": "the model",
+    "split_rows": "the split",
+    "settings": "the settings",
+    "space": "the search space",
+    "code": "the code",
+    "numerics": "the numerics",
+    "device": "the device",
+}
+CODES = "codes.json"  # in a run's folder: which code was proven to give the rows of another
+# What the same trial must give again: all of a row but what a clock or the machine decides.
+SAME = ("seed", "status", "epochs", "best_epoch", "stopped_by", "valid_loss", "score", "solver_error")
+
+
+def short_hash(value: Any) -> str:
+    """Twelve hexadecimal digits of anything JSON can write."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:12]
+
+
+def identity(parts: Mapping[str, Any]) -> str:
+    """A short hash of everything a row depends on besides its trial's number."""
+    return hashlib.sha256(json.dumps({k: parts[k] for k in PARTS}, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def changed(row: Mapping[str, Any], parts: Mapping[str, Any]) -> list[str]:
+    """Which parts of a row's identity are not those wanted, in words."""
+    return [name for key, name in PARTS.items() if key in parts and row.get(key) != parts[key]]
+
+
+def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What a trial run again did not give again, in words; empty if the row is the same to the last bit."""
+    old, new = ({**{k: r.get(k) for k in SAME}, **r["hyper"]} for r in (then, now))
+    names = [k for k in dict.fromkeys([*old, *new]) if k not in old or k not in new or not _equal(old[k], new[k])]
+    return [f"{k} {old.get(k, 'absent')!r} then, {new.get(k, 'absent')!r} now" for k in names]
+
+
+def _equal(one: Any, two: Any) -> bool:
+    """Equal to the last bit; what is missing in a table comes back as nan."""
+    return (_missing(one) and _missing(two)) or bool(one == two)
+
+
+def _missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def equal_codes(folder: Path, model: str, code: str) -> list[str]:
+    """This code, and those whose rows it was proven to give again (`adopt`)."""
+    proven = read_codes(folder).get(model, [])
+    found = [code]
+    for known in found:  # grows while it is read: equal to equal is equal
+        found += [p["equals"] for p in proven if p["code"] == known and p["equals"] not in found]
+    return found
+
+
+def read_codes(folder: Path) -> dict[str, list[Row]]:
+    """Model -> what was proven: {"code", "equals", "when", "rows"}."""
+    path = folder / CODES
+    return dict(json.loads(path.read_text())) if path.is_file() else {}
+
+
+def add_code(folder: Path, model: str, proof: Row) -> None:
+    """Write down one more proof."""
+    codes = read_codes(folder)
+    codes.setdefault(model, []).append(proof)
+    with replacing(folder / CODES) as part:
+        part.write_text(json.dumps(codes, indent=1, sort_keys=True))
+
+
+def write_table(rows: list[Row], path: Path) -> None:
+    """One parquet row per trial; hyper-parameters as JSON text, so that a column may hold anything."""
+    import pandas as pd
+
+    flat = [r | {"hyper": json.dumps(r["hyper"], sort_keys=True)} for r in rows]
+    with replacing(path) as part:
+        pd.DataFrame(flat).to_parquet(part, index=False)
+
+
+def read_tables(paths: Iterable[Path]) -> list[Row]:
+    """Rows back from parquet, in the order of split and trial; a damaged file is an error that says what to do."""
+    import pandas as pd
+
+    rows: list[Row] = []
+    for path in paths:
+        try:
+            frame = pd.read_parquet(path)
+        except (OSError, ValueError) as error:  # pyarrow's own errors are ValueErrors
+            raise ValueError(
+                f"{path} is not a readable table of trials ({error}); delete it and run again: the journal beside it "
+                "has every finished trial"
+            ) from error
+        rows += plain_rows(frame)
+    return sorted(rows, key=lambda r: (r["split"], r["trial"]))
+
+
+def plain_rows(frame: Any) -> Iterator[Row]:
+    """The rows of a table as they were before it was written."""
+    for record in frame.to_dict("records"):
+        yield record | {"hyper": json.loads(record["hyper"])}
+
+
+def known_rows(folder: Path, dataset: str, model: str) -> list[Row]:
+    """The rows of one model on one data set that a finished run has published in its trials.parquet."""
+    import pandas as pd
+
+    path = folder / "trials.parquet"
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"known: {folder} holds no trials.parquet; name the folder of a finished run, such as results/reference"
+        )
+    frame = pd.read_parquet(path, filters=[("dataset", "==", dataset), ("model", "==", model)])
+    if len(frame) and "hyper" not in frame:
+        raise ValueError(f"known: {path} was written by an older version of this project; its rows cannot be used")
+    return list(plain_rows(frame))
