@@ -13,7 +13,6 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
-import pandas as pd
 from snakemake.utils import min_version
 
 min_version("9.27")

@@ -89,7 +89,7 @@ def test_broken_files_are_named(tmp_path: Path) -> None:
     small().save(path)
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(ValueError, match=r"toy\.npz is not a readable data set file .*make it again"):
+    with pytest.raises(ValueError, match=r"toy\.npz is not a readable data set file .*delete it and run again"):
         Dataset.load(path)
     np.savez(path, other=np.zeros(3))
     with pytest.raises(ValueError, match="not a readable data set file"):
@@ -106,7 +106,7 @@ def test_a_changed_file_is_noticed(tmp_path: Path) -> None:
         arrays = dict(file)
     arrays["time"][0] = 9.0
     np.savez(path, **arrays)
-    with pytest.raises(ValueError, match="does not match the sha256 it carries: it was changed; make it again"):
+    with pytest.raises(ValueError, match="does not match the sha256 it carries: it was changed; delete it and run again"):
         Dataset.load(path)
 
 

@@ -160,7 +160,7 @@ def test_damaged_files_are_named_and_lost_ones_made_again(undisturbed: Path, tmp
     table.write_bytes(table.read_bytes()[:500])
     done = run(tmp_path, check=False, chunk=1)
     assert done.returncode != 0
-    assert "is not a readable data set file" in done.stdout
+    assert "is not a readable data set file" in done.stderr  # before Snakemake is started
     table.unlink()
     run(tmp_path, chunk=1)
     assert contents(tmp_path) == contents(undisturbed)

@@ -51,6 +51,12 @@ def expected(config: Mapping[str, Any], measured: pd.DataFrame, datasets: list[s
     return costs
 
 
+def expected_seconds(config: Mapping[str, Any]) -> dict[tuple[str, str], float]:
+    """(data set, model) -> seconds of a trial, stand-ins of data sets included."""
+    names = [*config["datasets"], *config["fallback"].values()]
+    return {(c.dataset, c.model): c.seconds for c in expected(config, pd.read_csv(MEASURED), names)}
+
+
 def _lookup(measured: pd.DataFrame, dataset: str, model: str) -> tuple[float, float, str]:
     own = measured[(measured["dataset"] == dataset) & (measured["model"] == model)]
     if len(own):

@@ -31,10 +31,14 @@ def n_splits(config: Mapping[str, Any], dataset: str) -> int:
     return int(config["splits"].get(dataset, data.module(dataset).N_SPLITS))
 
 
+def n_trials(config: Mapping[str, Any], model: str) -> int:
+    """Per split; a model without search is fitted once."""
+    return int(config["trials"]) if registry.is_searched(model) else 1
+
+
 def chunks(config: Mapping[str, Any], dataset: str, model: str) -> list[Chunk]:
     """Cut all (split, trial) pairs into pieces of `chunk` trials; a piece may span splits where trials are few."""
-    trials = config["trials"] if registry.is_searched(model) else 1
-    pairs = [(s, t) for s in range(1, n_splits(config, dataset) + 1) for t in range(trials)]
+    pairs = [(s, t) for s in range(1, n_splits(config, dataset) + 1) for t in range(n_trials(config, model))]
     size = config["chunk"]
     return [Chunk(dataset, model, i // size, tuple(pairs[i : i + size])) for i in range(0, len(pairs), size)]
 

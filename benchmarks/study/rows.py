@@ -31,6 +31,7 @@ PARTS = {
     "device": "the device",
 }
 CODES = "codes.json"  # in a run's folder: which code was proven to give the rows of another
+CURRENT = "current.json"  # in a model's folder of trials: split -> identities its rows may have to count
 # What the same trial must give again: all of a row but what a clock or the machine decides.
 SAME = ("seed", "status", "epochs", "best_epoch", "stopped_by", "valid_loss", "score", "solver_error")
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.study import journal
+from benchmarks.study import plan
 from benchmarks.study.config import ROOT
-from benchmarks.study.plan import plan
+from benchmarks.study.journal import Follower, Row
+from benchmarks.study.rows import CURRENT
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -25,34 +25,99 @@ class Progress:
 
     dataset: str
     model: str
-    total: int = 0
+    total: int
+    expected: float = math.nan  # seconds of a trial, as measured before
     done: int = 0
-    bad: int = 0  # diverged or failed
+    diverged: int = 0
+    failed: int = 0
     seconds: float = 0.0
     best: float = -math.inf  # validation score; minus the loss, or C^td
-    seen: set[tuple[int, int]] = field(default_factory=set, repr=False)
 
-    @property
-    def left(self) -> float:
-        """Expected seconds of one core for what remains; nan before the first trial."""
-        return (self.total - self.done) * self.seconds / self.done if self.done else math.nan
+    def add(self, row: Row, times: int = 1) -> None:
+        """Count a row; -1 takes it back."""
+        self.done += times
+        self.seconds += times * row["seconds"]
+        self.diverged += times * (row["status"] == "diverged")
+        self.failed += times * (row["status"] == "failed")
+        if times > 0 and not math.isnan(row["score"]):
+            self.best = max(self.best, row["score"])
+
+    def seconds_left(self, pace: float) -> float:
+        """Of one core; a model that has not begun is expected to take what was measured, at this run's pace."""
+        each = self.seconds / self.done if self.done else self.expected * pace
+        return (self.total - self.done) * each if self.done < self.total else 0.0
 
 
-def progress(results: Path, config: Mapping[str, Any], datasets: list[str]) -> list[Progress]:
-    """Count journal rows against the plan; reads only, so it is safe beside a running study."""
+class Watch:
+    """Counts a run's rows against its plan; reads only, and only what is new, so it is safe beside a running study."""
+
+    def __init__(self, results: Path, config: Mapping[str, Any], expected: Mapping[tuple[str, str], float]) -> None:
+        self.results, self.config, self.expected = results, config, expected
+        self._models: dict[tuple[str, str], _Model] = {}
+
+    def entries(self) -> list[Progress]:
+        """A model each, in the order of the config."""
+        names = available(self.results, self.config)
+        return [self._of(d, m).entry() for d in names for m in plan.models_for(self.config, d)]
+
+    def first_failures(self) -> Iterator[Row]:
+        """The first failed trial of each model, once."""
+        for model in self._models.values():
+            if model.failure is not None and not model.told:
+                model.told = True
+                yield model.failure
+
+    def _of(self, dataset: str, model: str) -> _Model:
+        if (dataset, model) not in self._models:
+            splits = plan.n_splits(self.config, dataset)
+            trials = plan.n_trials(self.config, model)
+            empty = Progress(dataset, model, splits * trials, self.expected.get((dataset, model), math.nan))
+            self._models[dataset, model] = _Model(self.results / "trials" / dataset / model, splits, trials, empty)
+        return self._models[dataset, model]
+
+
+class _Model:
+    """The rows of one model that count: planned ones, with an identity of now, each pair once."""
+
+    def __init__(self, folder: Path, splits: int, trials: int, progress: Progress) -> None:
+        self.folder, self.splits, self.trials, self.progress = folder, splits, trials, progress
+        self.failure: Row | None = None
+        self.told = False
+        self._start_over(None)
+
+    def _start_over(self, current: dict[str, list[str]] | None) -> None:
+        old = self.progress
+        self.progress = Progress(old.dataset, old.model, old.total, old.expected)
+        self.current, self.follower, self.rows = current, Follower(self.folder), dict[tuple[int, int], Row]()
+
+    def entry(self) -> Progress:
+        current = _json(self.folder / CURRENT)
+        if current != self.current:  # settings or code are others than those of the rows counted so far
+            self._start_over(current)
+        for row in self.follower.new_rows():
+            pair = (row["split"], row["trial"])
+            inside = row["split"] <= self.splits and row["trial"] < self.trials
+            if not inside or (current and row["identity"] not in current.get(str(row["split"]), ())):
+                continue
+            if pair in self.rows:
+                self.progress.add(self.rows[pair], -1)
+            self.progress.add(row)
+            self.rows[pair] = {k: row[k] for k in ("seconds", "status", "score")}
+            if row["status"] == "failed" and self.failure is None:
+                self.failure = row
+        return self.progress
+
+
+def of_finished(results: Path) -> list[Progress]:
+    """The same of a run of which only its tables were kept, such as the reference."""
+    from benchmarks.study.tidy import read_table
+
     found: dict[tuple[str, str], Progress] = {}
-    for chunk in plan(config, datasets):
-        entry = found.setdefault((chunk.dataset, chunk.model), Progress(chunk.dataset, chunk.model))
-        entry.total += len(chunk.trials)
-        entry.seen.update(chunk.trials)
-    for (dataset, model), entry in found.items():
-        rows = {(r["split"], r["trial"]): r for r in journal.read_folder(results / "trials" / dataset / model)}
-        for row in (rows[pair] for pair in entry.seen & rows.keys()):
-            entry.done += 1
-            entry.seconds += row["seconds"]
-            entry.bad += row["status"] != "ok"
-            if not math.isnan(row["score"]):
-                entry.best = max(entry.best, row["score"])
+    for row in read_table(results / "trials.parquet").to_dict("records"):
+        key = (row["dataset"], row["model"])
+        entry = found.setdefault(key, Progress(*key, total=0))
+        entry.total += 1
+        entry.add(row)
     return list(found.values())
 
 
@@ -73,28 +138,32 @@ def missing(results: Path, config: Mapping[str, Any]) -> list[str]:
 
 def _known(results: Path, name: str) -> dict[str, Any]:
     """What the run found out about a data set; nothing before it looked."""
+    return _json(results / "data" / f"{name}.json") or {}
+
+
+def _json(path: Path) -> dict[str, Any] | None:
     try:
-        found: dict[str, Any] = json.loads((results / "data" / f"{name}.json").read_text())
-    except (OSError, ValueError):
-        return {}
+        found: dict[str, Any] = json.loads(path.read_text())
+    except (OSError, ValueError):  # not there, or another process is about to replace it
+        return None
     return found
 
 
 def headline(entries: list[Progress], cores: int = 1) -> str:
     """One line: how far the run is and how long it may take."""
     done, total = sum(e.done for e in entries), sum(e.total for e in entries)
-    mean: dict[str, list[float]] = defaultdict(list)
-    for e in entries:
-        if e.done:
-            mean[e.model].append(e.seconds / e.done)
-    overall = [s for values in mean.values() for s in values]
-    left = 0.0
-    for e in entries:
-        guess = mean[e.model] or overall  # a data set not begun yet is guessed from the others
-        left += e.left if e.done else e.total * (sum(guess) / len(guess) if guess else math.nan)
+    diverged, failed = sum(e.diverged for e in entries), sum(e.failed for e in entries)
+    bad = " and ".join(f"{n} {word}" for n, word in ((diverged, "diverged"), (failed, "failed")) if n)
+    left = sum(e.seconds_left(pace(entries)) for e in entries)
     eta = "" if math.isnan(left) or done == total else f", about {duration(left / cores)} of training left"
-    bad = sum(e.bad for e in entries)
-    return f"{done}/{total} trials" + (f" ({bad} diverged or failed)" if bad else "") + eta
+    return f"{done}/{total} trials" + (f" ({bad})" if bad else "") + eta
+
+
+def pace(entries: list[Progress]) -> float:
+    """How much longer trials take here than where they were measured; 1 before there is one to compare."""
+    known = [e for e in entries if e.done and not math.isnan(e.expected)]
+    expected = sum(e.done * e.expected for e in known)
+    return sum(e.seconds for e in known) / expected if expected else 1.0
 
 
 def duration(seconds: float) -> str:
@@ -108,12 +177,15 @@ def table(entries: list[Progress], cores: int = 1) -> Table:
     """A row per model and data set."""
     from rich.table import Table
 
-    shown = Table("data set", "model", "trials", "diverged/failed", "s/trial", "left", "best validation score")
+    shown = Table("data set", "model", "trials", "diverged", "failed", "s/trial", "left", "best validation score")
     for e in entries:
-        left = "done" if e.done == e.total else "?" if math.isnan(e.left) else duration(e.left / cores)
+        seconds = e.seconds_left(pace(entries))
+        left = "done" if e.done == e.total else "?" if math.isnan(seconds) else duration(seconds / cores)
         each = f"{e.seconds / e.done:.1f}" if e.done else ""
         best = f"{e.best:.4f}" if e.best > -math.inf else ""
-        shown.add_row(e.dataset, e.model, f"{e.done}/{e.total}", str(e.bad or ""), each, left, best)
+        shown.add_row(
+            e.dataset, e.model, f"{e.done}/{e.total}", str(e.diverged or ""), str(e.failed or ""), each, left, best
+        )
     return shown
 
 
@@ -128,6 +200,8 @@ def run(args: argparse.Namespace) -> int:
     """Print the table and the headline."""
     from rich.console import Console
 
+    from benchmarks.study.cost import expected_seconds
+
     console = Console()
     folder = args.directory / "results"
     runs = sorted(folder.glob("*/config.json"), key=lambda p: p.stat().st_mtime)
@@ -136,8 +210,11 @@ def run(args: argparse.Namespace) -> int:
         names = ", ".join(p.parent.name for p in runs) or "none yet; start one with `make quick`"
         console.print(f"no run {args.run or ''} in results/; runs: {names}")
         return 2
-    config = json.loads(path.read_text())
-    entries = progress(path.parent, config, available(path.parent, config))
+    results, config = path.parent, json.loads(path.read_text())
+    if (results / "trials.parquet").is_file() and not (results / "trials").is_dir():
+        entries = of_finished(results)
+    else:
+        entries = Watch(results, config, expected_seconds(config)).entries()
     console.print(table(entries, args.cores))
-    console.print(f"run {path.parent.name}: {headline(entries, args.cores)}")
+    console.print(f"run {results.name}: {headline(entries, args.cores)}")
     return 0

@@ -22,6 +22,20 @@ from soden.training import resolve_device
 from soden.types import SurvivalData
 
 
+def device_type(name: str) -> str:
+    """What kind of device this is ("cpu", "cuda"); one that is not here is an error, before any trial."""
+    import torch
+
+    device = resolve_device(name)
+    found = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if device.type == "cuda" and (device.index or 0) >= found:
+        raise ValueError(
+            f"device: {name} was asked for, but torch finds {found or 'no'} GPU{'s' if found > 1 else ''} here; "
+            "use `device: auto`, which takes one if there is one, or `device: cpu`"
+        )
+    return device.type
+
+
 @dataclass(frozen=True)
 class Settings:
     """What all trials of a run share."""
@@ -31,6 +45,7 @@ class Settings:
     rounding: Rounding = "truncate"
     device: str = "auto"
     known: Path | None = None  # folder of a run whose rows may be taken over
+    kind: str = ""  # of numerics, for those who only compare rows; empty: what this process computes
 
 
 class Tuner:
@@ -55,8 +70,8 @@ class Tuner:
             # repr: a changed search range is a changed draw.
             "space": rows.short_hash({k: repr(v) for k, v in self._space().items()}),
             "code": self.code,
-            "numerics": numerics.kind(),
-            "device": resolve_device(settings.device).type,
+            "numerics": settings.kind or numerics.kind(),
+            "device": device_type(settings.device),
         }
         self._parts: tuple[int, SurvivalData, SurvivalData] | None = None
 
@@ -66,8 +81,9 @@ class Tuner:
     def run(self, chunk: str, pairs: list[tuple[int, int]]) -> list[Row]:
         """The rows of these (split, trial) pairs, running only those nobody has; keeps each split's best state."""
         writer = journal.Journal(self.folder / f"{chunk}.jsonl")
+        self._say_what_counts()
         own = self.finished()
-        taken = {key: row for key, row in self._known(pairs).items() if key not in own}
+        taken = {key: row for key, row in self.known(pairs).items() if key not in own}
         writer.append(*taken.values())
         own |= taken
         found: list[Row] = []
@@ -92,7 +108,15 @@ class Tuner:
         """The journals' rows that can be used again."""
         return self._usable(journal.read_folder(self.folder), self.folder.parents[2])
 
-    def _known(self, pairs: list[tuple[int, int]]) -> dict[tuple[int, int], Row]:
+    def _say_what_counts(self) -> None:
+        """Write down which identities the rows of each split may have now, for those who only count rows."""
+        codes = rows.equal_codes(self.folder.parents[2], self.model, self.code)
+        splits = sorted(int(path.stem) for path in self.splits.glob("*.npz"))
+        counts = {s: [rows.identity(self.parts(s) | {"code": known}) for known in codes] for s in splits}
+        with replacing(self.folder / rows.CURRENT) as part:
+            part.write_text(json.dumps(counts))
+
+    def known(self, pairs: list[tuple[int, int]]) -> dict[tuple[int, int], Row]:
         """The rows of another run that can be used here, marked with its name."""
         folder = self.settings.known
         if folder is None:

@@ -94,14 +94,7 @@ def chunk_names(dataset, model):
     return {f"{c.index:04d}": c for c in plan.chunks(config, dataset, model)}
 
 
-EXPECTED = {
-    (c.dataset, c.model): c.seconds
-    for c in cost.expected(
-        config,
-        pd.read_csv(cost.MEASURED),
-        [*config["datasets"], *config["fallback"].values()],
-    )
-}
+EXPECTED = cost.expected_seconds(config)
 
 
 def longest_first(wildcards):
