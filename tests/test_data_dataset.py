@@ -106,7 +106,9 @@ def test_a_changed_file_is_noticed(tmp_path: Path) -> None:
         arrays = dict(file)
     arrays["time"][0] = 9.0
     np.savez(path, **arrays)
-    with pytest.raises(ValueError, match="does not match the sha256 it carries: it was changed; delete it and run again"):
+    with pytest.raises(
+        ValueError, match="does not match the sha256 it carries: it was changed; delete it and run again"
+    ):
         Dataset.load(path)
 
 
