@@ -58,10 +58,10 @@ wildcard_constraints:
 include: "workflow/rules/common.smk"
 include: "workflow/rules/mimic.smk"
 include: "workflow/rules/data.smk"
-include: "workflow/rules/study.smk"
+include: "workflow/rules/trials.smk"
+include: "workflow/rules/tables.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/report.smk"
-include: "workflow/rules/html.smk"
 
 
 localrules:

@@ -3,48 +3,38 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import contextlib
 import os
 import sys
 from importlib import import_module
+from pathlib import Path
 
 from benchmarks import numerics
 
-# verb -> module with add_arguments(parser) and run(args) -> exit code; its docstring's first line is the help.
-VERBS = {
-    "run": ("benchmarks.study.run", "run a tier from start to report; resumes what was stopped"),
-    "plan": ("benchmarks.study.cost", "jobs, hours, memory and disk a run will need"),
-    "status": ("benchmarks.study.status", "how far a running or stopped run is"),
-    "anytime": ("benchmarks.study.anytime", "tables of an unfinished run from the trials it has"),
-    "sanity": ("benchmarks.study.sanity", "each model once, fixed hyper-parameters, beside the paper's numbers"),
-    "verify": ("benchmarks.study.verify", "check against the published numbers (verify cox)"),
-    "mimic": (
-        "benchmarks.data.mimic3.cli",
-        "build MIMIC and MIMIC-SEQ from raw tables, or synthesise such tables",
-    ),
-    "tables": ("benchmarks.report.tables_cli", "LaTeX and CSV tables from scores, or from the published cells"),
-    "report": ("benchmarks.report.report_cli", "the report of a run, one HTML page"),
-    "explain": ("benchmarks.study.explain", "where a table's number comes from, down to seeds and hashes"),
-    "audit": ("benchmarks.study.audit", "run some trials again and compare their rows"),
-    "adopt": ("benchmarks.study.adopt", "prove that changed code gives a run's rows again"),
-    "datasets": ("benchmarks.data_cli", "which data sets can be had here"),
-    "simulate": ("benchmarks.study.simulation", "one repetition of the simulation study (Section 4)"),
-    "figures": ("benchmarks.report.figures_cli", "every figure of a run"),
-    "data": ("benchmarks.study.prepare", "one data set into a run's folder"),
-    "split": ("benchmarks.study.split", "the splits of a data set"),
-    "tune": ("benchmarks.study.tune", "one chunk of random-search trials"),
-    "evaluate": ("benchmarks.study.evaluate", "choose the best trials and score them on the test part"),
-    "gather": ("benchmarks.study.gather", "all scores, t-tests and cells of a run"),
-}
+COMMANDS = Path(__file__).with_name("commands")
+# The order of the help: what a reader comes for first, then what rules call; any other file of the folder follows.
+FIRST = ("run", "plan", "status", "anytime", "verify", "explain", "audit", "report", "tables", "figures", "datasets")
+
+
+def verbs() -> dict[str, str]:
+    """Verb -> the first line of its file's docstring, read without importing anything."""
+    found = {path.stem: path for path in sorted(COMMANDS.glob("*.py")) if path.stem != "__init__"}
+    ordered = [*(name for name in FIRST if name in found), *(name for name in found if name not in FIRST)]
+    return {name: _first_line(found[name]) for name in ordered}
+
+
+def _first_line(path: Path) -> str:
+    return (ast.get_docstring(ast.parse(path.read_text())) or "").split("\n")[0].rstrip(".")
 
 
 def main(argv: list[str] | None = None) -> int:
     """Parse the verb, import its module, run it."""
     argv = sys.argv[1:] if argv is None else argv
-    if not argv or argv[0] not in VERBS:
+    if not argv or not (COMMANDS / f"{argv[0]}.py").is_file() or not argv[0].isidentifier():
         return _help(argv)
     numerics.set_up()
-    module = import_module(VERBS[argv[0]][0])
+    module = import_module(f"benchmarks.commands.{argv[0]}")
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks {argv[0]}", description=module.__doc__)
     module.add_arguments(parser)
     args = parser.parse_args(argv[1:])
@@ -68,7 +58,7 @@ def _help(argv: list[str]) -> int:
         print(f"unknown verb {argv[0]!r}; choose one of:", file=out)
     else:
         print("usage: python -m benchmarks VERB [options]\n", file=out)
-    for verb, (_, text) in VERBS.items():
+    for verb, text in verbs().items():
         print(f"  {verb:10s} {text}", file=out)
     return 2 if unknown else 0
 

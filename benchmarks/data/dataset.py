@@ -101,9 +101,9 @@ class Dataset:
         except FileNotFoundError:
             raise FileNotFoundError(f"no data set file {path}; make it with `python -m benchmarks data`") from None
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{path} is not a readable data set file ({error}); delete it and run again: it is then made anew") from error
+            raise ValueError(f"{path} is not a readable data set file ({error}); delete it and run again") from error
         if dataset.sha256() != wanted:
-            raise ValueError(f"{path} does not match the sha256 it carries: it was changed; delete it and run again: it is then made anew")
+            raise ValueError(f"{path} does not match the sha256 it carries: it was changed; delete it and run again")
         return dataset
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from benchmarks.report.labels import DATASETS
+from benchmarks.results.names import DATASETS
 
 KEY = ["table", "dataset", "model", "metric", "g_tau"]
 AGREES, DRIFTS = 2.0, 4.0  # at most this many combined standard errors apart; more than the second: differs

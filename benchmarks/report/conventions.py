@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from benchmarks.report.labels import DATASETS, in_order, model_order
-from benchmarks.study.tidy import TRUNCATIONS
+from benchmarks.results.names import DATASETS, in_order, model_order
+from benchmarks.results.tidy import TRUNCATIONS
 
 # Family -> its base (what the published tables use), then the others: (convention, metric, g_tau).
 Key = tuple[str, str, str]

@@ -8,9 +8,9 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks.report.conventions import NAMES, effect
-from benchmarks.report.labels import DATASETS
-from benchmarks.report.results import Results
-from benchmarks.study.statistics import ALPHA
+from benchmarks.results.folder import Results
+from benchmarks.results.names import DATASETS
+from benchmarks.results.statistics import ALPHA
 
 COX = Path(__file__).with_name("deviations_cox.csv")
 CONVENTION = "evaluation.convention: published | text"

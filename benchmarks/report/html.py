@@ -12,11 +12,11 @@ import pandas as pd
 
 from benchmarks.report import html_context, html_format
 from benchmarks.report.agreement import agreement
-from benchmarks.report.claims import check_claims
+from benchmarks.report.claims.check import check_claims
 from benchmarks.report.conventions import comparisons, rankings
 from benchmarks.report.deviations import deviations
 from benchmarks.report.provenance import costs, failures
-from benchmarks.report.results import Results, Row
+from benchmarks.results.folder import Results, Row
 
 TEMPLATE = Path(__file__).with_name("template")
 MIME = {".png": "image/png", ".svg": "image/svg+xml"}

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from benchmarks.report.agreement import VERDICTS, counts, table_name
-from benchmarks.report.claims import VERDICTS as CLAIM_VERDICTS
+from benchmarks.report.claims.check import VERDICTS as CLAIM_VERDICTS
 from benchmarks.report.conventions import Comparison, summary
 from benchmarks.report.html_format import (
     ARROWS,
@@ -20,11 +20,11 @@ from benchmarks.report.html_format import (
     plural,
     slug,
 )
-from benchmarks.report.labels import DATASETS, TRUNCATION_ORDER, in_order, model_order
 from benchmarks.report.latex import NOT_SEARCHED, PAPER_SPLITS, PAPER_TRIALS
 from benchmarks.report.provenance import hyper_text, trial_rows
-from benchmarks.report.results import Results, Row
-from benchmarks.study.statistics import ALPHA
+from benchmarks.results.folder import Results, Row
+from benchmarks.results.names import DATASETS, TRUNCATION_ORDER, in_order, model_order
+from benchmarks.results.statistics import ALPHA
 
 PAPER_EPOCHS = 100
 FEW = 5  # splits; the fewest the paper uses

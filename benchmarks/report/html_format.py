@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from benchmarks.report.labels import DATASETS, MODELS
+from benchmarks.results.names import DATASETS, MODELS
 
 METRICS = {
     "ctd": "Cᵗᵈ",

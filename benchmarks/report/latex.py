@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from benchmarks.report.labels import DATASETS, escape, label
+from benchmarks.results.names import DATASETS, escape, label
 
 # Section 5.4: what a published cell rests on. Cox has no hyper-parameters to search.
 PAPER_SPLITS = {"mimic_seq": 5, "mimic": 5, "support": 10, "metabric": 10}
@@ -19,12 +19,15 @@ ABSENT = {"failed": "failed", "missing": "missing", "not_applicable": "N/A"}
 Cell = Mapping[str, Any]  # one row of the cells table
 
 
+Coverage = Literal["caption", "cells"]
+
+
 @dataclass(frozen=True)
 class Style:
     """What may differ between two printings of the same cells."""
 
     marks: Mapping[str, str] = field(default_factory=dict)  # dataset -> "synthetic" or "demo", printed visibly
-    coverage: Literal["caption", "cells"] = "caption"  # where splits and trials below the paper's protocol are said
+    coverage: Coverage = "caption"  # where splits and trials below the paper's protocol are said
     notation: str = "mimic_seq"  # the dataset whose table explains bold, underline, error bar and asterisk
     labels: Mapping[str, str] = field(default_factory=dict)  # printed names of models and data sets the paper lacks
 

@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 
 from baselines.space import Distribution, PerDataset
-from benchmarks.report.labels import DATASETS, MODELS, escape, in_order, label
 from benchmarks.report.latex import Style, floating, marks_note, red
-from benchmarks.study.tidy import require
+from benchmarks.results.names import DATASETS, MODELS, escape, in_order, label
+from benchmarks.results.tidy import require
 
 Spaces = Mapping[str, Mapping[str, Distribution]]  # model -> its search space
 

@@ -36,6 +36,10 @@ INSTALL = (
 )
 
 
+class LatexError(ValueError):
+    """No PDF could be made; the text says what to install or where to look."""
+
+
 def document(tables: Sequence[str], related: pd.DataFrame, title: str) -> str:
     r"""A document that \inputs the tables lying beside it, in the given order."""
     cited = related.dropna(subset="citation")
@@ -49,10 +53,10 @@ def document(tables: Sequence[str], related: pd.DataFrame, title: str) -> str:
 
 
 def compile_pdf(source: Path) -> Path:
-    """Compile a .tex file beside itself; RuntimeError says what to install or where the log is."""
+    """Compile a .tex file beside itself; LatexError says what to install or where the log is."""
     compiler = next((name for name in COMPILERS if shutil.which(name)), None)
     if compiler is None:
-        raise RuntimeError(INSTALL)
+        raise LatexError(INSTALL)
     # pdflatex alone needs a second pass for references; the others see to that themselves.
     for _ in range(2 if compiler == "pdflatex" else 1):
         done = subprocess.run(
@@ -64,7 +68,7 @@ def compile_pdf(source: Path) -> Path:
             timeout=300,
         )
         if done.returncode:
-            raise RuntimeError(
+            raise LatexError(
                 f"{compiler} could not compile {source}; see {source.with_suffix('.log')}. Its last words:\n"
                 + "\n".join((done.stdout + done.stderr).splitlines()[-15:])
             )

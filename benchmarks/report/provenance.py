@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks.report.labels import DATASETS, in_order, model_order
-from benchmarks.report.results import Results, Row
-from benchmarks.study.tidy import canonical_g_tau
+from benchmarks.results.folder import Results, Row
+from benchmarks.results.names import DATASETS, in_order, model_order
+from benchmarks.results.tidy import canonical_g_tau
 
 NUMBER = re.compile(r"[-+]?(\d[\d.,]*(e[-+]?\d+)?%?|\bnan\b|\binf\b)")
 

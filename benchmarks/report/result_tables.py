@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from benchmarks.report.labels import DATASETS, MODELS, TRUNCATION_ORDER, escape, in_order, label, model_order
 from benchmarks.report.latex import Cell, Style, block, cell_text, coverage_note, floating, marks_note, red, truncation
+from benchmarks.results.names import DATASETS, MODELS, TRUNCATION_ORDER, escape, in_order, label, model_order
 
 METRICS = ("ctd", "ibll", "ibs")
 HEADS = {"ctd": r"$C^{td}_\tau$", "ibll": "IBLL", "ibs": "IBS"}

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from benchmarks.report.labels import DATASETS, in_order
-from benchmarks.report.latex import Style
+from benchmarks.report.latex import Coverage, Style
 from benchmarks.report.other_tables import (
+    DATASET_COLUMNS,
     Spaces,
     hyper_parameter_rows,
     render_datasets,
     render_hyper_parameters,
     render_related_work,
 )
+from benchmarks.report.pdf import document
 from benchmarks.report.result_tables import ablation_rows, main_rows, render_ablation, render_main
+from benchmarks.results.names import DATASETS, in_order
+from benchmarks.results.published import related_work
+from benchmarks.results.tidy import require
+
+TEX = "tables.tex"  # all tables in one document
 
 
 def render(content: Any, table: str, style: Style | None = None) -> str:
@@ -71,3 +79,30 @@ def write_tables(out: Path, tables: dict[str, Any], style: Style) -> list[Path]:
         twin(content, name, style).to_csv(out / f"{name}.csv", index=False)
         written.append(path)
     return written
+
+
+@dataclass(frozen=True)
+class Source:
+    """What tables are made of; `labels` are the printed names of models and data sets that the paper does not have."""
+
+    cells: pd.DataFrame
+    datasets: pd.DataFrame | None  # summaries, a row each
+    spaces: Spaces
+    labels: Mapping[str, str]
+    marks: Mapping[str, str] = field(default_factory=dict)  # data set -> "synthetic", "demo"
+
+
+def write_all(source: Source, out: Path, coverage: Coverage = "caption", title: str = "Tables") -> list[str]:
+    """Write every table these numbers fill, and tables.tex that shows them all; return the tables' names."""
+    labels, marks = dict(source.labels), dict(source.marks)
+    if source.datasets is not None:
+        require(source.datasets, DATASET_COLUMNS, "data set summaries")
+        labels |= dict(zip(source.datasets["dataset"], source.datasets["label"], strict=True))
+        marks = {row.dataset: row.mark for row in source.datasets.itertuples() if row.mark} | marks
+    related = related_work()
+    tables = contents(source.cells, source.datasets, related, source.spaces)
+    # The first result table explains the notation to the others, as MIMIC-SEQ's does in the paper.
+    first = next((name for name in tables if tables[name] is source.cells), "mimic_seq")
+    names = [path.stem for path in write_tables(out, tables, Style(marks, coverage, first, labels))]
+    (out / TEX).write_text(document(names, related, title))
+    return names

@@ -21,7 +21,7 @@ from soden.solver import FastSolver
 from soden.training import Batch, RMSProp, flatten_parameters
 from soden.types import SurvivalData
 
-STATES = Path(__file__).resolve().parents[2] / "tests" / "fixtures" / "soden"
+STATES = Path(__file__).with_name("states")
 BATCH = {"support": 256, "metabric": 64}
 SIZES = ("32x2", "128x4")
 SCHEMES = ("adjoint", "direct", "fast")  # the paper's scheme first: all ratios are to it

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
 import json
-import secrets
-import tempfile
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -15,12 +12,9 @@ import pandas as pd
 
 from benchmarks import data, numerics
 from benchmarks.data.splits import make_split
-from benchmarks.report.results import find_run, split_sources
+from benchmarks.results.folder import split_sources
 from benchmarks.seeds import rng_for
 from benchmarks.study import prepare, rows
-from benchmarks.study.config import ROOT
-from benchmarks.study.environment import differences as environment_differences
-from benchmarks.study.environment import environment
 from benchmarks.study.rows import Row
 from benchmarks.study.tune import Settings, Tuner, pin_threads
 
@@ -99,66 +93,3 @@ def named(trials: pd.DataFrame, text: str) -> Row:
         if found.empty:
             raise ValueError(f"the run has no trial with {name} {value!r}; choose among {', '.join(map(str, known))}")
     return next(rows.plain_rows(found.iloc[:1]))
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Command-line form."""
-    parser.add_argument("--n", type=int, default=5, help="how many random trials")
-    parser.add_argument("--seed", type=int, help="which ones; default: other ones every time, and the seed is printed")
-    parser.add_argument("--trial", action="append", default=[], metavar="DATASET/MODEL/SPLIT/TRIAL", help="this one")
-    parser.add_argument("--run", dest="name", default="reference", help="name or folder of a run")
-    parser.add_argument("--directory", type=Path, default=ROOT, help="where results/ is")
-
-
-def run(args: argparse.Namespace) -> int:
-    """Succeed only if every trial gave the same row."""
-    folder = find_run(args.name, args.directory / "results")
-    trials = pd.read_parquet(folder / "trials.parquet")
-    with tempfile.TemporaryDirectory() as work:
-        again = Again(folder, Path(work))
-        if args.trial:
-            wanted = [named(trials, text) for text in args.trial]
-        else:
-            wanted = _picked(again, trials, args.n, args.seed)
-        differing = [row for row in wanted if not _same(again, row)]
-    if differing:
-        _hints(folder, differing)
-    print(f"{len(wanted) - len(differing)} of {len(wanted)} trials gave the same row, bit for bit")
-    return 1 if differing else 0
-
-
-def _picked(again: Again, trials: pd.DataFrame, n: int, seed: int | None) -> list[Row]:
-    """Random trials among those that can be run here; what is left out is said."""
-    for name in dict.fromkeys(trials["dataset"]):
-        if why := again.missing(name):
-            print(f"left out: the {int((trials['dataset'] == name).sum())} trials of {name}; {why}")
-    here = trials[[not again.missing(name) for name in trials["dataset"]]]
-    if here.empty:
-        raise ValueError(f"no trial of {again.folder.name} can be run here: none of its data sets can be had")
-    seed = secrets.randbelow(10**6) if seed is None else seed
-    wanted = pick(here, n, seed)
-    took = sum(r["seconds"] for r in wanted)
-    print(
-        f"{len(wanted)} of {len(here)} trials of {again.folder.name}, picked with --seed {seed}; took {took:.0f} s then"
-    )
-    return wanted
-
-
-def _same(again: Again, row: Row) -> bool:
-    key = f"{row['dataset']}/{row['model']}/{row['split']}/{row['trial']}"
-    now = again.row(row)
-    found = rows.differences(row, now)
-    score = "" if now["score"] != now["score"] else f", score {now['score']:.10f}"
-    print(f"  {key}: {'DIFFERENT: ' + '; '.join(found) if found else 'same: ' + now['status'] + score}", flush=True)
-    row["changed"] = rows.changed(row, {k: now[k] for k in rows.PARTS})
-    return not found
-
-
-def _hints(folder: Path, differing: list[Row]) -> None:
-    """What else is not as it was."""
-    for what in dict.fromkeys(name for row in differing for name in row["changed"]):
-        print(f"  not as it was: {what}")
-    recorded = folder / "environment.json"
-    if recorded.is_file():
-        for text in environment_differences(json.loads(recorded.read_text()), environment()):
-            print(f"  the environment has changed: {text}")

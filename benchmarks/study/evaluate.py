@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,15 +10,14 @@ from typing import Any
 import numpy as np
 
 from baselines.contract import Competitor
-from benchmarks import data
 from benchmarks.data.files import replacing
 from benchmarks.data.preprocess import prepared
 from benchmarks.data.splits import Split
 from benchmarks.metrics.base import CONVENTIONS
 from benchmarks.metrics.evaluate import evaluate_all
-from benchmarks.study.rows import Row, read_tables
+from benchmarks.study.rows import Row
 from benchmarks.study.trial import better
-from benchmarks.study.tune import Tuner, add_setting_arguments, pin_threads, settings_from
+from benchmarks.study.tune import Tuner
 from soden.types import FloatArray, SurvivalData
 
 
@@ -105,29 +103,6 @@ def evaluate_model(tuner: Tuner, rows: list[Row]) -> dict[str, Any]:
         out["curves"] += [{**key, **c} for c in curves]
         out["risk_groups"].append({**key, **groups})
     return out
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Command-line form."""
-    parser.add_argument("--data", type=Path, required=True, help="the data set's npz")
-    parser.add_argument("--splits", type=Path, required=True, help="folder with <split>.npz")
-    parser.add_argument("--model", required=True)
-    parser.add_argument("--trials", type=Path, nargs="+", required=True, help="parquet files of trial rows")
-    add_setting_arguments(parser)
-    parser.add_argument("--out", type=Path, required=True, help="scores parquet; curves are written beside it")
-    parser.add_argument("--chosen", type=Path, required=True, help="JSON of the chosen trials")
-
-
-def run(args: argparse.Namespace) -> int:
-    """Choose, score, write."""
-    pin_threads(args.threads)
-    dataset = data.Dataset.load(args.data)
-    tuner = Tuner(args.trials[0].parent, dataset, args.splits, args.model, settings_from(args))
-    out = evaluate_model(tuner, read_tables(args.trials))
-    write(out, args.out, args.chosen)
-    scored = {r["split"] for r in out["scores"]}
-    print(f"{args.model} on {dataset.name}: scored {len(scored)} of {len(out['chosen'])} splits")
-    return 0
 
 
 def write(out: dict[str, Any], scores: Path, chosen: Path) -> None:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from benchmarks.data.files import replacing
-from benchmarks.study.environment import environment
-from benchmarks.study.split import SOURCE
-from benchmarks.study.statistics import compare, summarise
+from benchmarks.results.statistics import compare, summarise
 
 KEYS = ["dataset", "model", "split", "metric", "g_tau"]
 
@@ -47,41 +42,3 @@ def gather(scores: pd.DataFrame, trials: pd.DataFrame, convention: str, planned:
             frame.to_csv(part, index=False)
     with replacing(out / "trials.parquet") as part:
         trials.to_parquet(part, index=False)
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Command-line form."""
-    parser.add_argument("--run", dest="folder", type=Path, required=True, help="the run's results folder")
-    parser.add_argument(
-        "--planned", type=json.loads, required=True, help="JSON: [[dataset, model, splits, chunks], ...]"
-    )
-    parser.add_argument("--convention", default="published")
-
-
-def run(args: argparse.Namespace) -> int:
-    """Gather what the plan names; a planned file that is not there is a bug of the workflow, so it is an error."""
-    planned = pd.DataFrame([row[:3] for row in args.planned], columns=["dataset", "model", "n_splits"])
-    pairs = list(zip(planned["dataset"], planned["model"], strict=True))
-    # By number, not by looking what is there: a run that had more or smaller chunks before leaves files behind.
-    folder = args.folder / "trials"
-    chunks = [folder / d / m / f"{i:04d}.parquet" for d, m, _, n in args.planned for i in range(n)]
-    scores = gather_scores(args.folder / "scores" / d / f"{m}.parquet" for d, m in pairs)
-    trials = gather_trials(chunks)
-    gather(scores, trials, args.convention, planned, args.folder)
-    names = list(dict.fromkeys(planned["dataset"]))
-    summaries = [_summary(args.folder, name) for name in names]
-    with replacing(args.folder / "datasets.csv") as part:
-        pd.DataFrame(summaries).to_csv(part, index=False)
-    with replacing(args.folder / "environment.json") as part:
-        part.write_text(json.dumps(environment(), indent=1, sort_keys=True))
-    bad = trials[trials["status"] != "ok"].groupby(["dataset", "model", "status"]).size()
-    print(f"{len(trials)} trials, {len(pairs)} models on {len(names)} data sets")
-    for (dataset, model, status), count in bad.items():
-        print(f"  {model} on {dataset}: {count} trials {status}")
-    return 0
-
-
-def _summary(folder: Path, name: str) -> dict[str, Any]:
-    """What the data set is, and whose splits it was cut by."""
-    summary: dict[str, Any] = json.loads((folder / "data" / f"{name}.json").read_text())["summary"]
-    return summary | {"splits": (folder / "splits" / name / SOURCE).read_text()}

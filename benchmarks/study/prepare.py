@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -51,24 +50,3 @@ def prepare(name: str, settings: data.DataSettings, out: Path) -> dict[str, Any]
     with replacing(out.with_suffix(".json")) as part:
         part.write_text(json.dumps(status, indent=1, sort_keys=True))
     return status
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Command-line form."""
-    parser.add_argument("name", help=f"one of {', '.join(data.names())}")
-    parser.add_argument("--settings", type=json.loads, default=None, help="JSON; default: those of the quick tier")
-    parser.add_argument("--options", type=json.loads, default={}, help="JSON of the data set's own options")
-    parser.add_argument("--out", type=Path, required=True, help="without suffix: <out>.npz and <out>.json are written")
-
-
-def run(args: argparse.Namespace) -> int:
-    """Load and write; a data set that cannot be had is not a failure of the run."""
-    from benchmarks.study.config import resolve
-
-    plain = args.settings or settings_of(resolve())
-    status = prepare(args.name, data_settings(plain, {args.name: args.options}), args.out)
-    if status["available"]:
-        print(f"{args.name}: {status['summary']['n']} subjects from {status['source']}")
-    else:
-        print(f"{args.name} is not available, the run goes on without it:\n{status['why']}")
-    return 0

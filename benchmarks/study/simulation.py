@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +18,6 @@ from benchmarks.data.files import replacing
 from benchmarks.data.preprocess import Preprocessor
 from benchmarks.metrics.censoring import kaplan_meier
 from benchmarks.seeds import seed_for
-from benchmarks.study.tune import pin_threads
 from soden.types import FloatArray
 
 TIMES = np.linspace(0.0, simulated.CENSORED_BEFORE, 201)
@@ -121,30 +119,3 @@ def save(path: Path, arrays: Mapping[str, FloatArray], meta: Mapping[str, Any]) 
     """Write one npz; the meta as JSON text inside it, because npz files are never unpickled here."""
     with replacing(path) as part, part.open("wb") as file:
         np.savez_compressed(file, meta=np.array(json.dumps(meta, sort_keys=True)), **arrays)  # type: ignore[arg-type]
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Command-line form."""
-    parser.add_argument("--repetition", type=int, required=True, help="1, 2, ...: each is an independent draw and fit")
-    parser.add_argument("--n", type=int, default=10_000, help="subjects (default: as the paper, 10,000)")
-    parser.add_argument("--seed", type=int, default=2022)
-    parser.add_argument("--max-epochs", type=int, default=100)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--device", default="cpu")
-    parser.add_argument("--out", type=Path, required=True, help="npz to write")
-
-
-def run(args: argparse.Namespace) -> int:
-    """Simulate, fit, write, and say how close the curves are."""
-    pin_threads(args.threads)
-    options = TrialOptions(max_epochs=args.max_epochs, device=args.device)
-    arrays, meta = simulate_once(args.n, args.seed, args.repetition, options)
-    save(args.out, arrays, meta)
-    for name, found in meta["models"].items():
-        errors = " and ".join(f"{e:.4f}" for e in found["survival_error"])
-        hazard = " and ".join(f"{e:.2f}" for e in found["hazard_error"])
-        print(
-            f"{name}, repetition {args.repetition}: mean |error| of S for t <= {LATE:g}: {errors}; of the hazard for "
-            f"t <= {EARLY:g}: {hazard}; curves cross at {found['crossing']:.3f} (truth 1); {found['epochs']} epochs"
-        )
-    return 0

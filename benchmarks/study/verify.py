@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-from concurrent.futures import ProcessPoolExecutor
 from functools import cache
 from typing import Any
 
@@ -40,38 +38,3 @@ def cox_scores(name: str, split: int) -> list[dict[str, Any]]:
     scores = evaluate(test.time, test.event, lambda times: model.predict_survival(test, times))
     key = {"dataset": name, "model": "cox", "split": split}
     return [{**key, **s._asdict()} for s in scores if s.metric in METRICS]
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Command-line form."""
-    parser.add_argument("what", choices=["cox"])
-    parser.add_argument("--jobs", type=int, default=2, help="processes")
-
-
-def run(args: argparse.Namespace) -> int:
-    """Print each published cell beside ours; succeed only if all are within LARGEST."""
-    import pandas as pd
-    from rich.console import Console
-    from rich.table import Table
-
-    from benchmarks.report.published import published_cells
-    from benchmarks.study.statistics import summarise
-
-    for name in DATASETS:
-        _dataset(name)  # fetched here, once, if it has to be
-    jobs = [(name, split) for name in DATASETS for split in SPLITS]
-    with ProcessPoolExecutor(args.jobs) as pool:
-        rows = [row for rows in pool.map(cox_scores, *zip(*jobs, strict=True)) for row in rows]
-    cell = ["dataset", "metric", "g_tau"]
-    ours = summarise(pd.DataFrame(rows)).query("table == 'main'")
-    published = published_cells().query("table == 'main' and model == 'cox'")
-    both = published.merge(ours, on=cell, suffixes=("_paper", ""), validate="one_to_one")
-    both["difference"] = both["mean"] - both["mean_paper"]
-    table = Table("data set", "P(C>tau)", "metric", "paper", "ours", "difference")
-    for r in both.itertuples():
-        paper, own = f"{r.mean_paper:.3f}±{r.standard_error_paper:.3f}", f"{r.mean:.4f}±{r.standard_error:.4f}"
-        table.add_row(r.dataset, r.g_tau, r.metric, paper, own, f"{r.difference:+.4f}")
-    Console().print(table)
-    largest = float(both["difference"].abs().max())
-    print(f"max |difference| = {largest:.4f} over {len(both)} cells")
-    return 0 if largest <= LARGEST and len(both) == 18 else 1

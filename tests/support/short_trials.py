@@ -1,4 +1,4 @@
-"""One short trial of every model, and one with series: prints a line of JSON per row; `tests/test_numerics.py` runs it.
+"""One short trial of every model, and one with series: a line of JSON per row (`tests/study/test_numerics.py`).
 
 Run natively and under an emulated processor, the lines must be the same.
 """

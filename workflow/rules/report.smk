@@ -1,19 +1,32 @@
-rule tables:
+rule report:
     input:
-        scores=f"{RUN}/scores.csv",
-        trials=f"{RUN}/trials.parquet",
-        datasets=f"{RUN}/datasets.csv",
-        planned=f"{RUN}/planned.csv",
+        rules.gather.output,
+        figures=rules.figures.output,
     output:
-        directory(f"{RUN}/tables"),
+        page=report(
+            f"{RUN}/report.html",
+            category="Report",
+            caption="../report/report.rst",
+        ),
+        agreement=report(
+            f"{RUN}/agreement.csv",
+            category="Tables",
+            caption="../report/agreement.rst",
+        ),
+        claims=report(
+            f"{RUN}/claims.csv",
+            category="Tables",
+            caption="../report/claims.rst",
+        ),
+        rankings=f"{RUN}/rankings.csv",
     log:
-        f"{RUN}/logs/tables.log",
+        f"{RUN}/logs/report.log",
     conda:
         "../../environment.yml"
     resources:
         mem_mb=2000,
         runtime=10,
+    params:
+        run=lambda wildcards, output: str(Path(output.page).parent),
     shell:
-        "python -m benchmarks tables --scores {input.scores} --trials {input.trials} --datasets {input.datasets} "
-        "--planned {input.planned} "
-        "--out {output} > {log} 2>&1"
+        "python -m benchmarks report --run {params.run} --figures {input.figures} --out {output.page} > {log} 2>&1"

@@ -15,8 +15,8 @@ import pandas as pd
 
 from benchmarks.data.files import read_npz
 from benchmarks.report.figures.style import NothingToDraw, dataset_label, model_label
-from benchmarks.report.labels import DATASETS, in_order, model_order
-from benchmarks.study.tidy import read_table, require
+from benchmarks.results.names import DATASETS, in_order, model_order
+from benchmarks.results.tidy import read_table, require
 
 Row = dict[str, Any]
 # What the paper calls years is months / 365.25 for METABRIC; the simulation has no unit.

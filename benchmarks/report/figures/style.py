@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from benchmarks.data.files import replacing
-from benchmarks.report.labels import DATASETS, MODELS
+from benchmarks.results.names import DATASETS, MODELS
 
 WIDTH = 6.5  # inches: the text width of a page
 PNG_DPI = 200

@@ -1,0 +1,62 @@
+"""Tables of an unfinished run: from the trials there are, each cell saying how many trials and splits it rests on."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from benchmarks import data
+from benchmarks.study import plan
+from benchmarks.study.anytime import Row, scores_so_far
+from benchmarks.study.config import ROOT
+from benchmarks.study.gather import gather
+from benchmarks.study.status import available
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command-line form."""
+    parser.add_argument("run", help="name of the run")
+    parser.add_argument("--directory", type=Path, default=ROOT, help="where results/ is")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Score, gather and render into results/<run>/anytime/."""
+    from benchmarks.report.tables import Source, write_all
+    from benchmarks.results.tidy import read_table
+    from benchmarks.study.spaces import model_labels, search_spaces
+
+    results = args.directory / "results" / args.run
+    config = json.loads((results / "config.json").read_text())
+    scores: list[Row] = []
+    trials: list[Row] = []
+    planned: list[tuple[str, str, int]] = []
+    summaries = []
+    for dataset in _tables(results, config):
+        summaries.append(dataset.summary())
+        for model in plan.models_for(config, dataset.name):
+            planned.append((dataset.name, model, plan.n_splits(config, dataset.name)))
+            new, rows = scores_so_far(results, config, dataset, model)
+            scores, trials = scores + new, trials + rows
+    if not scores:
+        print(f"no trial of {args.run} is finished yet; see `python -m benchmarks status {args.run}`")
+        return 1
+    out = results / "anytime"
+    frame = pd.DataFrame(planned, columns=["dataset", "model", "n_splits"])
+    flat = pd.DataFrame([r | {"hyper": json.dumps(r["hyper"])} for r in trials])
+    gather(pd.DataFrame(scores), flat, config["evaluation"]["convention"], frame, out)
+    source = Source(read_table(out / "cells.csv"), pd.DataFrame(summaries), search_spaces(), model_labels())
+    names = write_all(source, out / "tables", coverage="cells")
+    print(f"{len(names)} tables (.tex and .csv) in {out / 'tables'}: {', '.join(names)}")
+    return 0
+
+
+def _tables(results: Path, config: Mapping[str, Any]) -> Iterator[data.Dataset]:
+    for name in available(results, config):
+        path = results / "data" / f"{name}.npz"
+        if path.exists() and (results / "splits" / name).is_dir():
+            yield data.Dataset.load(path)

@@ -1,0 +1,58 @@
+"""What a run will need before it starts: jobs, hours, memory and disk, from measured trials."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+import pandas as pd
+
+from benchmarks import data
+from benchmarks.study.config import TIERS, ConfigError, from_file, resolve
+from benchmarks.study.cost import MEASURED, ROW_MB, STATE_MB, expected, measure
+from benchmarks.study.status import duration
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command-line form."""
+    parser.add_argument("tier", nargs="?", choices=TIERS, default="paper")
+    parser.add_argument("--config", type=Path, help="an overlay file, e.g. config/small.yaml or your own")
+    parser.add_argument("--cores", type=int, default=os.cpu_count() or 1)
+    parser.add_argument(
+        "--measure", type=Path, metavar="RUN", help="make the table of measured costs from a run's folder"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the expectation."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False, soft_wrap=True)
+    if args.measure:
+        measure(args.measure).to_csv(MEASURED, index=False)
+        console.print(f"wrote {MEASURED.name} from {args.measure}")
+        return 0
+    try:
+        config = from_file(args.config) if args.config else resolve({"tier": args.tier})
+    except ConfigError as error:
+        console.print(str(error), style="red", markup=False)
+        return 2
+    costs = expected(config, pd.read_csv(MEASURED))
+    table = Table("data set", "model", "jobs", "trials", "s/trial", "core time", "peak MB", "scaled from")
+    for c in costs:
+        source = c.scaled_from
+        total = duration(c.trials * c.seconds)
+        cells = (c.dataset, c.model, c.jobs, c.trials, f"{c.seconds:.1f}", total, f"{c.peak_mb:.0f}", source)
+        table.add_row(*map(str, cells))
+    console.print(table)
+    seconds = sum(c.trials * c.seconds for c in costs if c.seconds == c.seconds)
+    jobs, trials = sum(c.jobs for c in costs), sum(c.trials for c in costs)
+    memory = max((c.peak_mb for c in costs), default=0) * args.cores
+    disk = jobs * STATE_MB + trials * ROW_MB + 5 * len(data.names())
+    console.print(
+        f"{config['run']}: {jobs} tuning jobs, {trials} trials, {duration(seconds)} of one core: about "
+        f"{duration(seconds / args.cores)} on {args.cores} cores; memory up to {memory:.0f} MB, disk {disk:.0f} MB."
+    )
+    return 0

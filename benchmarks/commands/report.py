@@ -1,0 +1,45 @@
+"""Write a run's report.html, and agreement.csv, claims.csv and rankings.csv beside its numbers."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pandas as pd
+
+from benchmarks.data.files import replacing
+from benchmarks.report.agreement import VERDICTS, counts
+from benchmarks.report.html import build
+from benchmarks.results.folder import read_results
+from benchmarks.results.published import published_cells
+from benchmarks.study.cost import MEASURED
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command-line form."""
+    parser.add_argument("--run", dest="folder", type=Path, required=True, help="the run's results folder")
+    parser.add_argument("--figures", type=Path, help="folder with its figures; default: figures/<run> beside results/")
+    parser.add_argument("--out", type=Path, help="default: report.html in the run's folder")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Build, write, and say what was found."""
+    results = read_results(args.folder)
+    figures = args.figures or results.path.parents[1] / "figures" / results.name
+    # What was known when the run started; a run may since have become what expectations are made from.
+    known = args.folder / MEASURED.name
+    measured = pd.read_csv(known if known.is_file() else MEASURED)
+    report = build(results, figures, published_cells(), measured)
+    out = args.out or args.folder / "report.html"
+    with replacing(out) as part:
+        part.write_text(report.page, encoding="utf-8")
+    for name in ("agreement", "claims", "rankings"):
+        with replacing(args.folder / f"{name}.csv") as part:
+            getattr(report, name).to_csv(part, index=False)
+    for row in counts(report.agreement).to_dict("records"):
+        said = ", ".join(f"{row[verdict]} {verdict}" for verdict in VERDICTS if row[verdict])
+        print(f"{row['table']}: {row['cells']} published cells: {said}")
+    verdicts = report.claims["verdict"].value_counts()
+    print("statements: " + ", ".join(f"{n} {verdict}" for verdict, n in sorted(verdicts.items())))
+    print(out)
+    return 0

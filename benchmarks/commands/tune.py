@@ -1,0 +1,56 @@
+"""Run one chunk of random-search trials and write their rows; resumes where an earlier attempt stopped."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from benchmarks import data
+from benchmarks.study import rows
+from benchmarks.study.tune import Settings, Tuner, pin_threads
+
+
+def add_setting_arguments(parser: argparse.ArgumentParser) -> None:
+    """What a trial depends on, on the command line."""
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--training", type=json.loads, default={}, help="JSON of the config's training section")
+    parser.add_argument("--rounding", choices=("truncate", "nearest"), default="truncate")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--threads", type=int, default=1)
+
+
+def settings_from(args: argparse.Namespace, known: Path | None = None) -> Settings:
+    """The settings that `add_setting_arguments` asked for."""
+    return Settings(args.seed, args.training, args.rounding, args.device, known)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command-line form."""
+    parser.add_argument("--data", type=Path, required=True, help="the data set's npz")
+    parser.add_argument("--splits", type=Path, required=True, help="folder with <split>.npz")
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--pairs", required=True, help="split:trial pairs, e.g. 1:0,1:1")
+    add_setting_arguments(parser)
+    parser.add_argument("--known", type=Path, help="folder of a run whose rows may be taken over")
+    parser.add_argument("--keep-failed", action="store_true", help="go on with failed trials as rows")
+    parser.add_argument("--out", type=Path, required=True, help="parquet of trial rows; the journal is beside it")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the chunk; trials that failed are rows of the journal alone, unless they are to be kept."""
+    pin_threads(args.threads)
+    dataset = data.Dataset.load(args.data)
+    tuner = Tuner(args.out.parent, dataset, args.splits, args.model, settings_from(args, args.known))
+    pairs = [(int(s), int(t)) for s, t in (pair.split(":") for pair in args.pairs.split(","))]
+    found = tuner.run(args.out.stem, pairs)
+    count = {status: sum(r["status"] == status for r in found) for status in ("ok", "diverged", "failed")}
+    print(f"{args.model} on {dataset.name}: {len(found)} trials, " + ", ".join(f"{n} {s}" for s, n in count.items()))
+    for row in found:
+        if row["status"] == "failed":
+            print(f"  split {row['split']} trial {row['trial']} failed: {row['message']}")
+    if count["failed"] and not args.keep_failed:
+        print("Failed trials are tried again by the same command; --keep-failed goes on with them as they are.")
+        return 1
+    rows.write_table(found, args.out)
+    return 0

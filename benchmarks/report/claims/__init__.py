@@ -1,0 +1,1 @@
+"""The paper's statements in words, each with its rule."""

@@ -1,0 +1,135 @@
+"""What a run left in its folder, read once: every section of the report is a function of this and of nothing else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.results.tidy import canonical_g_tau, read_table
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Results:
+    """The numbers of a run; parts that a run did not make (yet) are empty."""
+
+    path: Path
+    config: Mapping[str, Any]
+    cells: pd.DataFrame
+    scores: pd.DataFrame
+    tests: pd.DataFrame
+    conventions: pd.DataFrame
+    trials: pd.DataFrame
+    datasets: pd.DataFrame
+    notes: Mapping[str, Row] = field(default_factory=dict)  # data set -> what the run found out about it
+    chosen: tuple[Row, ...] = ()  # one per data set, model and split
+    risk_groups: tuple[Row, ...] = ()
+    simulations: tuple[Row, ...] = ()  # one per repetition: arrays by name, and "meta"
+    environment: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The folder's own name: a reference kept under another name than its config's is called by that."""
+        return self.path.name
+
+    @property
+    def marks(self) -> dict[str, str]:
+        """Data sets that are not the real ones: name -> "synthetic" or "demo"."""
+        return {row["dataset"]: row["mark"] for row in self.datasets.to_dict("records") if row["mark"]}
+
+    @property
+    def split_sources(self) -> dict[str, str]:
+        """Whose splits: data set -> "released" (the authors'), "drawn", or as configured if not noted."""
+        return split_sources(self.datasets, self.config)
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Printed names of the run's data sets."""
+        return {row["dataset"]: row["label"] for row in self.datasets.to_dict("records")}
+
+
+def split_sources(datasets: pd.DataFrame, config: Mapping[str, Any]) -> dict[str, str]:
+    """Whose splits, from datasets.csv; what is not noted there, or is of both kinds, is as configured."""
+    noted = {row["dataset"]: row.get("splits") for row in datasets.to_dict("records")}
+    return {name: how if how in ("released", "drawn") else config["split_source"] for name, how in noted.items()}
+
+
+def read_results(path: Path) -> Results:
+    """Read results/<run>; what every run has is required, the rest may be missing."""
+    path = path.resolve()
+    for name in ("config.json", "cells.csv"):
+        if not (path / name).is_file():
+            raise FileNotFoundError(
+                f"{path} is not the folder of a finished run: it has no {name}; "
+                "`python -m benchmarks status` lists the runs and how far they are"
+            )
+    return Results(
+        path=path,
+        config=json.loads((path / "config.json").read_text()),
+        cells=read_table(path / "cells.csv"),
+        scores=read_table(path / "scores.csv"),
+        tests=read_table(path / "tests.csv"),
+        conventions=_conventions(path / "conventions.csv"),
+        trials=pd.read_parquet(path / "trials.parquet"),
+        datasets=pd.read_csv(path / "datasets.csv").fillna({"mark": ""}),
+        notes={file.stem: json.loads(file.read_text()) for file in sorted((path / "data").glob("*.json"))},
+        chosen=tuple(_chosen(path)),
+        risk_groups=tuple(
+            group
+            for file in sorted((path / "scores").glob("*/*.json"))
+            for group in json.loads(file.read_text())["risk_groups"]
+        ),
+        simulations=tuple(_simulation(file) for file in sorted((path / "simulation").glob("*.npz"), key=_number)),
+        environment=_json(path / "environment.json"),
+    )
+
+
+def find_run(name: str | None, results: Path) -> Path:
+    """A run by its name in results/, or by its folder; without a name the newest run that has cells."""
+    runs = sorted(results.glob("*/cells.csv"), key=lambda file: file.stat().st_mtime)
+    runs = [file for file in runs if (file.parent / "config.json").is_file()]
+    if name is None and runs:
+        return runs[-1].parent
+    for candidate in (results / name, Path(name)) if name else ():
+        if (candidate / "config.json").is_file():
+            return candidate
+    known = ", ".join(sorted(file.parent.name for file in runs)) or "none yet; start one with `make quick`"
+    raise FileNotFoundError(f"no run {name or ''} in {results.name}/; finished runs: {known}")
+
+
+def _conventions(path: Path) -> pd.DataFrame:
+    if not path.is_file():
+        return pd.DataFrame(columns=["dataset", "model", "split", "convention", "metric", "g_tau", "value"])
+    frame = read_table(path)
+    return frame.assign(g_tau=[canonical_g_tau(value) for value in frame["g_tau"]])
+
+
+def _chosen(path: Path) -> list[Row]:
+    if (path / "chosen.parquet").is_file():
+        rows: list[Row] = pd.read_parquet(path / "chosen.parquet").to_dict("records")
+        for row in rows:  # a compact table keeps the hyper-parameters as JSON text
+            row["hyper"] = json.loads(row["hyper"]) if isinstance(row.get("hyper"), str) else row.get("hyper")
+        return rows
+    return [row for file in sorted((path / "chosen").glob("*/*.json")) for row in json.loads(file.read_text())]
+
+
+def _simulation(path: Path) -> Row:
+    with np.load(path) as file:
+        arrays: Row = {name: file[name] for name in file.files}
+    return arrays | {"meta": json.loads(str(arrays["meta"]))}
+
+
+def _number(path: Path) -> tuple[int, str]:
+    """Repetition 2 before repetition 10."""
+    return len(path.stem), path.stem
+
+
+def _json(path: Path) -> Row:
+    return dict(json.loads(path.read_text())) if path.is_file() else {}

@@ -1,0 +1,199 @@
+"""The page: self-contained, the same bytes for the same results, honest about marks, gaps and failures."""
+
+import argparse
+import base64
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from support.run_folder import write_run
+
+from benchmarks.commands import report as command
+from benchmarks.report import html
+from benchmarks.report.html import Report, build, read_figures
+from benchmarks.report.html_format import mean_and_error, number, p_value
+from benchmarks.results.folder import find_run, read_results
+from benchmarks.results.published import published_cells
+
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+def figures(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    entries = []
+    for name in ("headline", "search"):
+        (folder / f"{name}.png").write_bytes(PIXEL)
+        entry = {"name": name, "files": [f"{name}.pdf", f"{name}.png"], "caption": f"Caption of {name}."}
+        entries.append(entry | {"alt": f"What {name} shows.", "sources": ["cells.csv"]})
+    index = {"figures": entries, "absent": {"cost": "no trials"}}
+    (folder / "index.json").write_text(json.dumps(index))
+    return folder
+
+
+def page(folder: Path, **options: object) -> Report:
+    run = read_results(write_run(folder / "results" / "made", **options))  # type: ignore[arg-type]
+    drawn = folder / "figures" / "made"
+    return build(run, drawn if drawn.is_dir() else figures(drawn), published_cells(), None)
+
+
+class Tags(HTMLParser):
+    """Every start tag with its attributes; void elements are not closed, all others are."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        if tag not in ("meta", "link", "img", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def named(self, *names: str) -> list[dict[str, str | None]]:
+        return [attributes for tag, attributes in self.found if tag in names]
+
+
+def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
+    one, two = page(tmp_path / "a").page, page(tmp_path / "b").page
+    assert one == two
+    assert str(tmp_path) not in one
+    assert not re.search(r"20\d\d-\d\d-\d\d|\d\d:\d\d:\d\d", one)
+
+
+def test_nothing_is_fetched_and_every_link_has_its_target(tmp_path: Path) -> None:
+    tags = Tags(page(tmp_path).page)
+    assert tags.open == []
+    ids = [a["id"] for _, a in tags.found if "id" in a]
+    assert len(ids) == len(set(ids))
+    for attributes in (a for _, a in tags.found):
+        for name in ("src", "href"):
+            target = attributes.get(name)
+            assert target is None or target.startswith(("#", "data:")), target
+            assert target is None or not target.startswith("#") or target[1:] in ids, target
+    assert not tags.named("iframe", "object", "embed")
+    assert all("src" not in a for a in tags.named("script"))
+
+
+def test_it_is_accessible(tmp_path: Path) -> None:
+    tags = Tags(page(tmp_path).page)
+    assert tags.named("html")[0]["lang"] == "en"
+    assert [a["alt"] for a in tags.named("img")] == ["What headline shows.", "What search shows."]
+    assert all(a.get("scope") in ("row", "col") for a in tags.named("th"))
+    assert len(tags.named("caption")) == len(tags.named("table"))
+    assert tags.named("a")[0] == {"class": "skip", "href": "#main"}
+    assert tags.named("select")[0]["id"] == tags.named("label")[0]["for"]
+
+
+def colours() -> dict[str, tuple[str, str]]:
+    css = (Path(html.__file__).with_name("template") / "page.css").read_text()
+    pairs = re.findall(r"^\.([\w-]+)[^{]*\{ --c: (#\w{6}); --b: (#\w{6}); \}", css, re.MULTILINE)
+    found = {name: (ink, paper) for name, ink, paper in pairs}
+    found["not-run"] = (re.search(r"\.not-run\.badge[^{]*\{ --c: (#\w{6})", css)[1], found["not-run"][1])  # type: ignore[index]
+    soft = re.search(r"--soft: (#\w{6})", css)[1]  # type: ignore[index]
+    return found | {"soft": (soft, "#ffffff"), "soft on tint": (soft, "#f5f6f8"), "link": ("#0b57a4", "#ffffff")}
+
+
+@pytest.mark.parametrize("name", sorted(colours()))
+def test_contrast_is_at_least_4_5_to_1(name: str) -> None:
+    """The formula of WCAG 2.1, success criterion 1.4.3."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted(map(luminance, colours()[name]))
+    assert (high + 0.05) / (low + 0.05) >= 4.5
+
+
+def test_the_first_screen_counts_verdicts_and_says_what_the_run_lacks(tmp_path: Path) -> None:
+    text = page(tmp_path).page
+    first = text[: text.index("<nav")]
+    assert "132 of 251 published cells compared" in first
+    assert "3 trials per split instead of 100" in first
+    assert "Caption of headline." in first
+    assert "instead of 10;" not in first  # ten splits are the paper's own number
+
+
+def test_data_that_are_not_real_are_marked_wherever_they_appear(tmp_path: Path) -> None:
+    text = page(tmp_path, datasets=("support", "mimic"), marks={"mimic": "synthetic"}, n=2).page
+    assert "<strong>MIMIC: synthetic data.</strong>" in text
+    assert "So few splits have wide error bars" in text
+    for heading in re.findall(r"<(?:h3|summary)[^>]*>(?:<h3>)?([^<]*MIMIC[^<]*)(.{0,60})", text):
+        if "SEQ" not in heading[0]:
+            assert "synthetic data" in heading[1], heading
+
+
+def test_messages_of_failed_trials_are_grouped_and_escaped(tmp_path: Path) -> None:
+    text = page(tmp_path, bad="loss <b>1e9</b> at epoch 3").page
+    assert "loss &lt;b&gt;…&lt;/b&gt; at epoch …" in text
+    assert "split 1, trial 2: loss &lt;b&gt;1e9&lt;/b&gt; at epoch 3" in text
+    assert "<b>1e9" not in text
+
+
+def test_without_figures_the_page_says_so(tmp_path: Path) -> None:
+    run = read_results(write_run(tmp_path / "made"))
+    text = build(run, tmp_path / "none", published_cells(), None).page
+    assert "No headline figure was drawn" in text
+    assert "<p>None were drawn.</p>" in text
+
+
+def test_a_listed_figure_that_is_gone_is_an_error(tmp_path: Path) -> None:
+    folder = figures(tmp_path / "figures")
+    (folder / "search.png").unlink()
+    with pytest.raises(FileNotFoundError, match=r"figure search has no PNG or SVG in .*draw it again"):
+        read_figures(folder)
+
+
+def test_expected_and_actual_cost_stand_side_by_side(tmp_path: Path) -> None:
+    run = read_results(write_run(tmp_path / "made"))
+    measured = pd.DataFrame([{"dataset": "support", "model": "soden", "seconds": 4.0, "peak_mb": 250.0}])
+    text = build(run, tmp_path / "none", published_cells(), measured).page
+    cost = text[text.index('<section id="cost">') :]
+    row = next(part for part in cost.split("<tr>") if "SUPPORT" in part and ">SODEN<" in part)
+    assert re.findall(r">([\d.]+)</td>", row) == ["30", "4", "2", "0.50", "250", "300", "1.0"]
+
+
+def test_the_verb_writes_the_page_and_its_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_run(tmp_path / "results" / "made")
+    figures(tmp_path / "figures" / "made")
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    assert command.run(parser.parse_args(["--run", str(folder)])) == 0
+    out = capsys.readouterr().out
+    assert "SUPPORT: 54 published cells: 54 agrees" in out
+    assert out.splitlines()[-1] == str(folder / "report.html")
+    assert "Caption of headline." in (folder / "report.html").read_text()
+    assert len(pd.read_csv(folder / "agreement.csv")) == 251
+    assert set(pd.read_csv(folder / "claims.csv")["verdict"]) <= {
+        "holds",
+        "holds in part",
+        "does not hold",
+        "not tested",
+    }
+    assert len(pd.read_csv(folder / "rankings.csv")) > 0
+
+
+def test_a_folder_that_is_no_run_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"is not the folder of a finished run: it has no config.json"):
+        read_results(tmp_path)
+    (tmp_path / "results").mkdir()
+    with pytest.raises(FileNotFoundError, match="no run small in results/; finished runs: none yet"):
+        find_run("small", tmp_path / "results")
+
+
+def test_numbers_are_printed_as_in_the_paper() -> None:
+    assert mean_and_error(-0.5634, 0.0019) == "−0.563 ±.002"
+    assert mean_and_error(0.5, float("nan")) == "0.500 ±–"
+    assert mean_and_error(None, None) == "–"
+    assert [number(x, sign=True) for x in (0.01, -0.01, 0.0001, -0.0001)] == ["+0.010", "−0.010", "0.000", "0.000"]
+    assert [p_value(x) for x in (0.0004, 0.043, float("nan"))] == ["< 0.001", "0.043", "–"]

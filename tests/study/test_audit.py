@@ -1,0 +1,176 @@
+"""`audit`: trials of a run are run again from its config alone, and any change of a row is found."""
+
+import argparse
+import json
+import math
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from benchmarks import data
+from benchmarks.commands import audit as command
+from benchmarks.data.splits import make_split
+from benchmarks.study import audit, prepare
+from benchmarks.study.config import resolve
+from benchmarks.study.rows import write_table
+from benchmarks.study.tune import Settings, Tuner
+
+MODELS = ("cox", "deepsurv", "deephit", "soden")
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two trials of four models on one split of a small simulation; data and splits are not kept, as in a reference."""
+    folder = tmp_path_factory.mktemp("audit") / "results" / "tiny"
+    work = tmp_path_factory.mktemp("work")
+    overlay = {"datasets": ["simulated"], "models": list(MODELS), "trials": 2, "training": {"max_epochs": 2}}
+    config = resolve(overlay | {"device": "cpu", "data": {"simulated_n": 150, "offline": True}})
+    dataset = data.load("simulated", prepare.data_settings(prepare.settings_of(config)))
+    make_split(dataset, "drawn", 1, seed=config["seed"]).save(work / "splits" / "1.npz")
+    frames = []
+    for model in MODELS:
+        settings = Settings(config["seed"], config["training"], device="cpu")
+        tuner = Tuner(work / "trials" / "simulated" / model, dataset, work / "splits", model, settings)
+        pairs = [(1, 0)] if model == "cox" else [(1, 0), (1, 1)]
+        write_table(tuner.run("0000", pairs), work / f"{model}.parquet")
+        frames.append(pd.read_parquet(work / f"{model}.parquet"))
+    folder.mkdir(parents=True)
+    pd.concat(frames, ignore_index=True).to_parquet(folder / "trials.parquet", index=False)
+    (folder / "config.json").write_text(json.dumps(config))
+    pd.DataFrame({"dataset": ["simulated"], "splits": ["drawn"]}).to_csv(folder / "datasets.csv", index=False)
+    return folder
+
+
+def run(folder: Path, *words: str) -> int:
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    return command.run(parser.parse_args(["--run", str(folder), *words]))
+
+
+def tampered(finished: Path, tmp_path: Path, **changes: object) -> Path:
+    """The run with other values in SODEN's first trial."""
+    folder = tmp_path / "changed"
+    folder.mkdir()
+    trials = pd.read_parquet(finished / "trials.parquet")
+    row = trials.index[trials["model"] == "soden"][0]
+    for name, value in changes.items():
+        if name in trials:
+            trials.loc[row, name] = value
+        else:
+            trials.loc[row, "hyper"] = json.dumps(json.loads(trials.loc[row, "hyper"]) | {name: value})
+    trials.to_parquet(folder / "trials.parquet", index=False)
+    for name in ("config.json", "datasets.csv"):
+        (folder / name).write_text((finished / name).read_text())
+    return folder
+
+
+def test_all_trials_give_the_same_rows(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(finished, "--n", "7", "--seed", "1") == 0
+    out = capsys.readouterr().out
+    assert out.startswith("7 of 7 trials of tiny, picked with --seed 1")
+    assert out.count(": same: ") == 7
+    assert out.endswith("7 of 7 trials gave the same row, bit for bit\n")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"width": 999}, r"DIFFERENT: width 999 then, \d+ now"),
+        ({"seed": 1}, r"DIFFERENT: seed 1 then, \d+ now"),
+        ({"epochs": 1}, "DIFFERENT: epochs 1 then, 2 now"),
+        ({"dropout": 0.5}, "DIFFERENT: dropout 0.5 then, 'absent' now"),
+    ],
+)
+def test_a_changed_row_is_found(
+    changes: dict[str, object], message: str, finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(tampered(finished, tmp_path, **changes), "--trial", "simulated/soden/1/0") == 1
+    out = capsys.readouterr().out
+    assert re.search(message, out), out
+    assert "0 of 1 trials gave the same row" in out
+
+
+def test_the_last_bit_of_the_loss_counts_and_the_surroundings_are_compared(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trials = pd.read_parquet(finished / "trials.parquet")
+    loss = float(trials.loc[trials["model"] == "soden", "valid_loss"].iloc[0])
+    folder = tampered(finished, tmp_path, valid_loss=math.nextafter(loss, math.inf), code="0" * 12)
+    (folder / "environment.json").write_text(json.dumps({"python": "3.11.0", "libraries": {}}))
+    assert run(folder, "--trial", "simulated/soden/1/0") == 1
+    out = capsys.readouterr().out
+    assert f"valid_loss {math.nextafter(loss, math.inf)!r} then, {loss!r} now" in out
+    assert "not as it was: the code" in out
+    assert "the environment has changed: torch absent then, 2." in out
+
+
+def test_other_trials_are_picked_by_another_seed_and_the_same_by_the_same(finished: Path) -> None:
+    trials = pd.concat([pd.read_parquet(finished / "trials.parquet")] * 20, ignore_index=True)
+    trials["trial"] = range(len(trials))
+    picks = [tuple(row["trial"] for row in audit.pick(trials, 5, seed)) for seed in (1, 1, 2)]
+    assert picks[0] == picks[1] != picks[2]
+    assert all(len(set(pick)) == 5 for pick in picks)
+    assert len(audit.pick(trials, 1000, 1)) == len(trials)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("soden", "--trial wants DATASET/MODEL/SPLIT/TRIAL, e.g. support/soden/1/0; got 'soden'"),
+        ("simulated/soden/one/0", "--trial wants DATASET/MODEL/SPLIT/TRIAL"),
+        ("support/soden/1/0", "no trial with dataset 'support'; choose among simulated"),
+        ("simulated/rsf/1/0", "no trial with model 'rsf'; choose among cox, deepsurv, deephit, soden"),
+        ("simulated/soden/1/9", "no trial with trial 9; choose among 0, 1"),
+    ],
+)
+def test_a_trial_that_is_not_there(text: str, message: str, finished: Path) -> None:
+    with pytest.raises(ValueError, match=message):
+        run(finished, "--trial", text)
+
+
+def test_what_cannot_be_run_here_is_left_out_and_said(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tampered(finished, tmp_path, dataset="metabric")
+    config = json.loads((folder / "config.json").read_text())
+    config["data"] |= {"folder": str(tmp_path / "empty"), "cache": str(tmp_path / "cache"), "offline": True}
+    (folder / "config.json").write_text(json.dumps(config))
+    pd.DataFrame({"dataset": ["simulated", "metabric"], "splits": ["drawn"] * 2}).to_csv(
+        folder / "datasets.csv", index=False
+    )
+    assert run(folder, "--n", "9", "--seed", "1") == 0
+    out = capsys.readouterr().out
+    assert "left out: the 1 trials of metabric; METABRIC cannot be had" in out
+    assert "6 of 6 trials of changed" in out
+    with pytest.raises(data.DataUnavailable, match="METABRIC cannot be had"):
+        run(folder, "--trial", "metabric/soden/1/0")
+
+
+def test_a_run_none_of_whose_data_can_be_had_says_so(finished: Path, tmp_path: Path) -> None:
+    folder = tampered(finished, tmp_path)
+    trials = pd.read_parquet(folder / "trials.parquet").assign(dataset="metabric")
+    trials.to_parquet(folder / "trials.parquet", index=False)
+    config = json.loads((folder / "config.json").read_text())
+    config["data"] |= {"folder": str(tmp_path / "empty"), "cache": str(tmp_path / "cache"), "offline": True}
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="no trial of changed can be run here: none of its data sets can be had"):
+        run(folder, "--n", "2")
+
+
+def test_other_numerics_are_refused(finished: Path, tmp_path: Path) -> None:
+    folder = tampered(finished, tmp_path)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"numerics": "native"}))
+    with pytest.raises(
+        ValueError, match=r"computed with numerics: native, this process computes portable .* set SODEN"
+    ):
+        run(folder, "--n", "1")
+
+
+def test_without_the_authors_splits_nothing_is_drawn_in_their_place(finished: Path, tmp_path: Path) -> None:
+    folder = tampered(finished, tmp_path)
+    pd.DataFrame({"dataset": ["simulated"], "splits": ["released"]}).to_csv(folder / "datasets.csv", index=False)
+    with pytest.raises(ValueError, match="has no released splits"):
+        run(folder, "--trial", "simulated/soden/1/0")

@@ -1,0 +1,64 @@
+"""What a run is said to cost: from measured trials, by arithmetic anybody can redo."""
+
+import argparse
+import math
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from benchmarks.commands import plan as command
+from benchmarks.study import cost
+from benchmarks.study.config import resolve
+
+MEASURED = pd.DataFrame(
+    {"dataset": ["support"] * 2, "model": ["cox", "soden"], "seconds": [1.0, 10.0], "peak_mb": [300, 500], "trials": 5}
+)
+
+
+def by_key(costs: list[cost.Cost]) -> dict[tuple[str, str], cost.Cost]:
+    return {(c.dataset, c.model): c for c in costs}
+
+
+def test_the_full_protocol_has_the_papers_number_of_trials() -> None:
+    """(10 + 10 + 5) splits x 7 models x 100 trials, 5 x 6 x 100 for MIMIC-SEQ, and Cox once per split elsewhere."""
+    costs = cost.expected(resolve({"tier": "paper"}), pd.read_csv(cost.MEASURED))
+    assert sum(c.trials for c in costs if c.model != "cox") == 20_500
+    assert sum(c.trials for c in costs if c.model == "cox") == 25
+    assert not any(math.isnan(c.seconds) for c in costs)
+
+
+def test_fewer_epochs_make_networks_cheaper_and_nothing_else() -> None:
+    found = by_key(cost.expected(resolve({"tier": "small", "training": {"max_epochs": 20}}), MEASURED))
+    assert found["support", "soden"].seconds == pytest.approx(2.0)
+    assert found["support", "cox"].seconds == pytest.approx(1.0)
+
+
+def test_a_set_that_was_never_measured_is_scaled_by_its_size_and_says_so() -> None:
+    found = by_key(cost.expected(resolve({"tier": "paper"}), MEASURED))
+    assert found["mimic", "soden"].seconds == pytest.approx(10 * 35_304 / 8873)
+    assert found["mimic", "soden"].scaled_from == "support"
+    assert found["support", "soden"].scaled_from == ""
+    assert math.isnan(found["support", "deephit"].seconds)
+    assert found["support", "deephit"].scaled_from == "not measured"
+
+
+def test_costs_are_measured_from_trials_that_ended_well(tmp_path: Path) -> None:
+    rows = pd.DataFrame({"dataset": "support", "model": "soden", "trial": [0, 1, 2]})
+    rows = rows.assign(status=["ok", "ok", "diverged"], cpu_seconds=[1.0, 3.0, 99.0], peak_mb=[100, 300, 900])
+    rows.to_parquet(tmp_path / "trials.parquet")
+    (row,) = cost.measure(tmp_path).to_dict("records")
+    assert (row["seconds"], row["peak_mb"], row["trials"]) == (2.0, 300, 2)
+
+
+def test_plan_prints_jobs_hours_memory_and_disk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    args = argparse.Namespace(measure=None, config=None, tier="small", cores=4)
+    assert command.run(args) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("small: 30 tuning jobs, 1420 trials")  # 2 sets x (7 models x 100 / 50 + 1 job of Cox)
+    assert "on 4 cores; memory up to" in last
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text("trails: 3\n")
+    args.config = wrong
+    assert command.run(args) == 2
+    assert "trails" in capsys.readouterr().out

@@ -1,0 +1,105 @@
+"""`explain`: the chain of a cell in words, and errors that list what there is."""
+
+import argparse
+import json
+import os
+from pathlib import Path
+
+import pytest
+from support.run_folder import write_run
+
+from benchmarks import code
+from benchmarks.commands import explain
+from benchmarks.study.environment import differences, environment
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with results/made."""
+    folder = tmp_path_factory.mktemp("explain")
+    write_run(folder / "results" / "made")
+    return folder
+
+
+def said(capsys: pytest.CaptureFixture[str], folder: Path, *words: str) -> str:
+    parser = argparse.ArgumentParser()
+    explain.add_arguments(parser)
+    assert explain.run(parser.parse_args([*words, "--directory", str(folder)])) == 0
+    return capsys.readouterr().out
+
+
+def test_the_chain_goes_from_the_cell_to_the_machine(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = said(capsys, made, "support", "ctd", "0.4", "soden")
+    lines = out.splitlines()
+    assert lines[0] == "SUPPORT, ctd at P(C > tau) = 0.4, SODEN"
+    assert lines[1] == "  this run:  0.6260 ± 0.0030  (10 of 10 splits, 3 trials each)"
+    assert lines[2].startswith("  published: 0.626 ± 0.003  agrees")
+    assert "the mean of 10 rows of scores.csv" in out
+    rows = [line.split() for line in lines if line.endswith("f" * 16)]
+    assert [int(row[0]) for row in rows] == list(range(1, 11))
+    assert sum(float(row[1]) for row in rows) / 10 == pytest.approx(0.626, abs=1e-6)
+    assert [row[4] for row in rows] == [str(100 * split) for split in range(1, 11)]  # the seeds
+    assert "split 3: lr 0.001, width 16" in out
+    assert f"code         0123456789ab (this checkout is {code.of_model('soden')})" in out
+    assert f"sha256 {'ab' * 32}" in out
+    assert "Python 3.11.0, torch 2.13.0" in out
+    assert "pins sha256 cdcdcdcdcdcdcdcd" in out
+    assert lines[-1] == "again        python -m benchmarks audit --run made --trial support/soden/1/0"
+
+
+def test_the_level_is_left_out_where_there_is_none(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = said(capsys, made, "metabric", "nll", "soden_ph")
+    assert out.startswith("METABRIC, nll, SODEN-PH\n  this run:  0.1760 ± 0.0130")
+    assert "against SODEN: p = " in out
+
+
+def test_marked_data_are_named_and_not_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_run(tmp_path / "results" / "made", ("mimic",), n=5, marks={"mimic": "synthetic"})
+    out = said(capsys, tmp_path, "mimic", "ibs", "1e-8", "cox")
+    assert out.startswith("MIMIC (SYNTHETIC DATA), ibs")
+    assert "not comparable (made from synthetic data)" in out
+
+
+def test_the_newest_run_is_meant_unless_one_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for age, name in ((50, "new"), (100, "old")):
+        path = write_run(tmp_path / "results" / name) / "cells.csv"
+        os.utime(path, (1e9 - age, 1e9 - age))
+    assert "run          new: tier small" in said(capsys, tmp_path, "support", "ctd", "0.4", "soden")
+    assert "run          old" in said(capsys, tmp_path, "support", "ctd", "0.4", "soden", "--run", "old")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ("flchain", "ctd", "0.4", "soden"),
+            "run made has no cell with dataset 'flchain'; choose among metabric, support",
+        ),
+        (("support", "auc", "0.4", "soden"), "no cell with metric 'auc'; choose among ctd, ibll, ibs"),
+        (("support", "ctd", "0.3", "soden"), "no cell with g_tau '0.3'; choose among 0.2, 0.4, 1e-8"),
+        (("support", "ctd", "0.4", "rsf"), "no cell with model 'rsf'; choose among cox, "),
+        (("support", "ctd", "much", "soden"), 'g_tau must be a number such as "1e-8"'),
+    ],
+)
+def test_what_the_run_does_not_have(words: tuple[str, ...], message: str, made: Path) -> None:
+    parser = argparse.ArgumentParser()
+    explain.add_arguments(parser)
+    with pytest.raises(ValueError, match=message):
+        explain.run(parser.parse_args([*words, "--directory", str(made)]))
+
+
+def test_an_environment_names_neither_host_nor_user_and_differs_only_in_what_counts() -> None:
+    import getpass
+    import platform
+
+    now = environment()
+    text = json.dumps(now)
+    assert platform.node() not in text or len(platform.node()) < 3
+    assert f'"{getpass.getuser()}"' not in text
+    assert now["libraries"]["torch"].startswith("2.")
+    assert differences(now, now | {"cores": 99}) == []
+    older = now | {"python": "3.11.0", "libraries": now["libraries"] | {"torch": "2.0.0"}}
+    assert differences(older, now) == [
+        f"python 3.11.0 then, {now['python']} now",
+        f"torch 2.0.0 then, {now['libraries']['torch']} now",
+    ]

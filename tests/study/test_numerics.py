@@ -1,0 +1,137 @@
+"""The same bits on every x86-64 processor: what is set, when it is too late, and rows under emulated processors."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+from benchmarks import numerics
+
+TRIALS = ROOT / "tests" / "support" / "short_trials.py"
+PROCESSORS = ("Haswell", "Icelake-Server", "EPYC-Milan")
+CLEAN = {k: v for k, v in os.environ.items() if k not in (*numerics.PORTABLE, numerics.VARIABLE)}
+
+
+def python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=CLEAN | environment)
+
+
+def last_line(code: str, **environment: str) -> str:
+    done = python(code, **environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()[-1]
+
+
+SHOW = "import os; print([os.environ.get(k) for k in ('SODEN_NUMERICS', 'ATEN_CPU_CAPABILITY', 'OPENBLAS_CORETYPE')])"
+
+
+def test_portable_is_the_default_and_native_leaves_the_libraries_alone() -> None:
+    code = f"from benchmarks import numerics; numerics.set_up(); {SHOW}"
+    assert last_line(code) == "['portable', 'avx2', 'Haswell']"
+    assert last_line(code, SODEN_NUMERICS="native") == "['native', None, None]"
+    assert last_line(code, SODEN_NUMERICS="native", OPENBLAS_CORETYPE="Haswell") == "['native', None, None]"
+    wrong = python(code, SODEN_NUMERICS="fast")
+    assert "SODEN_NUMERICS must be portable or native; got 'fast'" in wrong.stderr
+
+
+def test_libraries_that_came_first_are_an_error_not_other_bits() -> None:
+    done = python("import numpy; from benchmarks import numerics; numerics.set_up()")
+    assert "TooLate: numpy came before benchmarks.numerics, so numbers would not be portable; start" in done.stderr
+    done = python("from benchmarks import numerics; numerics.kind()")
+    assert "TooLate: nobody has settled the numerics; start through `python -m benchmarks`" in done.stderr
+    # Everything is as wanted already, as in a process started by one that settled it.
+    inherited = numerics.PORTABLE | {numerics.VARIABLE: "portable"}
+    assert last_line("import numpy; from benchmarks import numerics; numerics.set_up(); print(1)", **inherited) == "1"
+
+
+def test_torch_that_was_loaded_with_other_arithmetic_is_found_out() -> None:
+    """The variables say portable, torch was loaded before they did."""
+    code = (
+        "import torch, os; torch.ones(99).exp(); from benchmarks import numerics; "
+        "os.environ.update(numerics.PORTABLE | {numerics.VARIABLE: 'portable'}); numerics.kind()"
+    )
+    done = python(code, ATEN_CPU_CAPABILITY="default")
+    assert "where portable numerics were asked for: it was loaded too early" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "door", ["-m benchmarks datasets simulated", "-m pytest --collect-only -q tests/study/test_journal.py"]
+)
+def test_every_door_settles_them_first(door: str, tmp_path: Path) -> None:
+    """A numpy of ours says what it finds when it is loaded."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, sys\n"
+        "class Spy:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name in ('numpy', 'torch'):\n"
+        "            with open(os.environ['SPY'], 'a') as file:\n"
+        "                print(name, os.environ.get('ATEN_CPU_CAPABILITY'), file=file)\n"
+        "sys.meta_path.insert(0, Spy())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, *door.split()],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=CLEAN | {"PYTHONPATH": str(tmp_path), "SPY": str(tmp_path / "seen")},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {line.split()[1] for line in (tmp_path / "seen").read_text().splitlines()} == {"avx2"}
+
+
+def test_every_job_of_the_workflow_that_computes_is_told() -> None:
+    for path in (ROOT / "workflow" / "rules").glob("*.smk"):
+        for rule in path.read_text().split("\nrule ")[1:]:
+            if any(f"benchmarks {verb}" in rule for verb in ("tune", "evaluate", "simulate")):
+                assert "environment=numeric_environment" in rule, rule.split(":")[0]
+                assert '"{params.environment} python -m benchmarks' in rule, rule.split(":")[0]
+
+
+def test_the_library_alone_sets_nothing() -> None:
+    code = f"import os; before = dict(os.environ); import soden; assert dict(os.environ) == before; {SHOW}"
+    assert last_line(code) == "[None, None, None]"
+
+
+def test_processors_without_the_portable_bits_say_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert numerics.kind() in ("portable", "native")
+    assert numerics.note() == ""
+    monkeypatch.setattr(numerics.platform, "machine", lambda: "aarch64")
+    monkeypatch.setattr(numerics, "mode", lambda: "portable")
+    assert numerics.kind() == "own bits of aarch64"
+    assert numerics.note().startswith("This processor cannot compute the portable bits; rows have the own bits of")
+    monkeypatch.setattr(numerics.platform, "machine", lambda: "x86_64")
+    (tmp_path / "cpuinfo").write_text("flags : fpu sse2 avx\n")
+    assert not numerics._has_avx2(tmp_path / "cpuinfo")
+    (tmp_path / "cpuinfo").write_text("flags : fpu sse2 avx avx2 fma\n")
+    assert numerics._has_avx2(tmp_path / "cpuinfo")
+
+
+def rows(*emulator: str) -> list[str]:
+    command = [*emulator, sys.executable, str(TRIALS)]
+    done = subprocess.run(command, capture_output=True, text=True, env=CLEAN | {"PYTHONPATH": str(ROOT)})
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.fixture(scope="module")
+def here() -> list[str]:
+    """Made natively; also leaves the compiled kernels behind, so that an emulator need not compile."""
+    found = rows()
+    if found[0] != '"portable"':
+        pytest.skip(f"this machine computes {found[0]}, so there is nothing to compare")
+    assert len(found) == 12  # the kind of numerics, eight models, two wide networks, one with series
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_rows_and_curves_are_the_same_on_other_processors(processor: str, here: list[str]) -> None:
+    emulator = shutil.which("qemu-x86_64")
+    if emulator is None:
+        pytest.skip("needs qemu-x86_64 (Debian's package qemu-user) to play another processor")
+    assert rows(emulator, "-cpu", processor) == here

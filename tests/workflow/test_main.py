@@ -1,0 +1,40 @@
+"""The front of `python -m benchmarks`: exit codes, and output that arrives although the process leaves in a hurry."""
+
+import subprocess
+import sys
+
+from conftest import ROOT
+
+from benchmarks.__main__ import verbs
+
+COMMAND = [sys.executable, "-m", "benchmarks"]
+
+
+def test_all_verbs_are_listed() -> None:
+    done = subprocess.run(COMMAND, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0
+    assert all(f"\n  {verb} " in done.stdout for verb in verbs())
+
+
+def test_an_unknown_verb_is_an_error_with_the_choices() -> None:
+    done = subprocess.run([*COMMAND, "tuen"], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 2
+    assert "unknown verb 'tuen'" in done.stderr
+    assert "\n  tune " in done.stderr
+
+
+def test_what_a_user_can_mend_is_one_line_and_exit_code_1() -> None:
+    words = ["explain", "support", "ctd", "0.4", "soden", "--run", "no/such/run"]
+    done = subprocess.run([*COMMAND, *words], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 1
+    assert done.stderr.startswith("explain: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    with subprocess.Popen(COMMAND, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 0
