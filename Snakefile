@@ -29,7 +29,6 @@ from benchmarks.study.config import resolve
 config = resolve(config)
 RUN = f"results/{config['run']}"
 FIGURES = f"figures/{config['run']}"
-PUBLISHED = f"{workflow.basedir}/results/published"
 STARTED = datetime.now().isoformat()
 
 

@@ -6,20 +6,19 @@ import argparse
 from pathlib import Path
 
 from benchmarks.report.figures import draw_all
-
-PUBLISHED = Path(__file__).resolve().parents[2] / "results" / "published"
+from benchmarks.results.folder import read_results
+from benchmarks.results.published import published_cells
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command-line form."""
     parser.add_argument("--run", dest="folder", type=Path, required=True, help="the run's results folder")
-    parser.add_argument("--published", type=Path, default=PUBLISHED, help="folder with the paper's cells.csv")
     parser.add_argument("--out", type=Path, required=True, help="folder to write to")
 
 
 def run(args: argparse.Namespace) -> int:
     """Draw; a figure the run has no numbers for is named, not a failure."""
-    paths, absent = draw_all(args.folder, args.published, args.out)
+    paths, absent = draw_all(read_results(args.folder), published_cells(), args.out)
     for path in paths:
         print(path)
     for name, why in absent.items():

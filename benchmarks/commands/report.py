@@ -12,7 +12,7 @@ from benchmarks.report.agreement import VERDICTS, counts
 from benchmarks.report.html import build
 from benchmarks.results.folder import read_results
 from benchmarks.results.published import published_cells
-from benchmarks.study.cost import MEASURED
+from benchmarks.study.cost import MEASURED, expected
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +29,8 @@ def run(args: argparse.Namespace) -> int:
     # What was known when the run started; a run may since have become what expectations are made from.
     known = args.folder / MEASURED.name
     measured = pd.read_csv(known if known.is_file() else MEASURED)
-    report = build(results, figures, published_cells(), measured)
+    names = list(dict.fromkeys(results.trials["dataset"]))
+    report = build(results, figures, published_cells(), expected(results.config, measured, names))
     out = args.out or args.folder / "report.html"
     with replacing(out) as part:
         part.write_text(report.page, encoding="utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from benchmarks.report.agreement import agreement
 from benchmarks.report.claims.check import check_claims
 from benchmarks.report.conventions import comparisons, rankings
 from benchmarks.report.deviations import deviations
-from benchmarks.report.provenance import costs, failures
+from benchmarks.report.provenance import Expected, costs, failures
 from benchmarks.results.folder import Results, Row
 
 TEMPLATE = Path(__file__).with_name("template")
@@ -32,12 +33,12 @@ class Report:
     rankings: pd.DataFrame
 
 
-def build(run: Results, figures: Path, published: pd.DataFrame, measured: pd.DataFrame | None) -> Report:
+def build(run: Results, figures: Path, published: pd.DataFrame, expected: Sequence[Expected]) -> Report:
     """Compare, judge and render."""
     rows = agreement(published, run.cells, run.marks)
     claims = check_claims(run, published)
     found = comparisons(run.conventions)
-    cost = costs(run, measured)
+    cost = costs(run, expected)
     headline, others, absent = read_figures(figures)
     page = render(
         head=html_context.head(run, rows, claims),
@@ -54,7 +55,7 @@ def build(run: Results, figures: Path, published: pd.DataFrame, measured: pd.Dat
         failures=failures(run).to_dict("records"),
         costs=cost.to_dict("records"),
         expected_minutes=float((cost["trials"] * cost["expected_seconds"]).sum() / 60),
-        has_expectation=measured is not None,
+        has_expectation=bool(expected),
         data=data_rows(run),
         chosen=html_context.chosen_tables(run),
         environment=run.environment,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import pandas as pd
 
@@ -99,14 +99,31 @@ def failures(run: Results) -> pd.DataFrame:
     return by.sort_values(["_d", "_m", "status", "kind"], ignore_index=True)[columns]
 
 
-def costs(run: Results, measured: pd.DataFrame | None) -> pd.DataFrame:
-    """Per data set and model: trials, expected and actual seconds per trial, expected and actual peak memory."""
-    from benchmarks.study.cost import expected
+class Expected(Protocol):
+    """What one model was expected to cost on one data set."""
 
+    @property
+    def dataset(self) -> str: ...  # noqa: D102
+
+    @property
+    def model(self) -> str: ...  # noqa: D102
+
+    @property
+    def seconds(self) -> float:
+        """Per trial."""
+
+    @property
+    def peak_mb(self) -> float: ...  # noqa: D102
+
+    @property
+    def scaled_from(self) -> str:
+        """The data set it was measured on, if another."""
+
+
+def costs(run: Results, expected: Iterable[Expected]) -> pd.DataFrame:
+    """Per data set and model: trials, expected and actual seconds per trial, expected and actual peak memory."""
     names = list(dict.fromkeys(run.trials["dataset"]))
-    predicted = {}
-    if measured is not None:
-        predicted = {(c.dataset, c.model): c for c in expected(run.config, measured, names)}
+    predicted = {(c.dataset, c.model): c for c in expected}
     rows = []
     groups = run.trials.groupby(["dataset", "model"])
     for dataset in in_order(names, list(DATASETS)):

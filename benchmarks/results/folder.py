@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
+from benchmarks.data.files import read_npz
 from benchmarks.results.tidy import canonical_g_tau, read_table
 
 Row = dict[str, Any]
@@ -30,9 +30,15 @@ class Results:
     datasets: pd.DataFrame
     notes: Mapping[str, Row] = field(default_factory=dict)  # data set -> what the run found out about it
     chosen: tuple[Row, ...] = ()  # one per data set, model and split
-    risk_groups: tuple[Row, ...] = ()
+    # (data set, model) -> what was found on the test parts besides scores: "curves" and "risk_groups", rows each
+    evaluated: Mapping[tuple[str, str], dict[str, list[Row]]] = field(default_factory=dict)
     simulations: tuple[Row, ...] = ()  # one per repetition: arrays by name, and "meta"
     environment: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def risk_groups(self) -> list[Row]:
+        """Of all models and splits."""
+        return [group for found in self.evaluated.values() for group in found["risk_groups"]]
 
     @property
     def name(self) -> str:
@@ -81,11 +87,10 @@ def read_results(path: Path) -> Results:
         datasets=pd.read_csv(path / "datasets.csv").fillna({"mark": ""}),
         notes={file.stem: json.loads(file.read_text()) for file in sorted((path / "data").glob("*.json"))},
         chosen=tuple(_chosen(path)),
-        risk_groups=tuple(
-            group
+        evaluated={
+            (file.parent.name, file.stem): json.loads(file.read_text())
             for file in sorted((path / "scores").glob("*/*.json"))
-            for group in json.loads(file.read_text())["risk_groups"]
-        ),
+        },
         simulations=tuple(_simulation(file) for file in sorted((path / "simulation").glob("*.npz"), key=_number)),
         environment=_json(path / "environment.json"),
     )
@@ -121,9 +126,11 @@ def _chosen(path: Path) -> list[Row]:
 
 
 def _simulation(path: Path) -> Row:
-    with np.load(path) as file:
-        arrays: Row = {name: file[name] for name in file.files}
-    return arrays | {"meta": json.loads(str(arrays["meta"]))}
+    try:
+        arrays: Row = read_npz(path)
+        return arrays | {"meta": json.loads(str(arrays["meta"]))}
+    except (KeyError, ValueError) as error:
+        raise ValueError(f"{path} is not a repetition of the simulation ({error}); delete it and run again") from error
 
 
 def _number(path: Path) -> tuple[int, str]:

@@ -32,7 +32,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_run(folder / "made", ("support", "metabric", "mimic"), n=5, marks={"mimic": "synthetic"}, bad="x" * 300)
     )
     path = folder / "report.html"
-    path.write_text(build(run, figures(folder / "figures"), published_cells(), None).page, encoding="utf-8")
+    path.write_text(build(run, figures(folder / "figures"), published_cells(), ()).page, encoding="utf-8")
     return path
 
 

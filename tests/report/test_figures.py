@@ -10,7 +10,6 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import ROOT
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.figure import Figure
@@ -20,10 +19,14 @@ from support.fake_run import MODELS, write_run
 
 from benchmarks.commands import figures as command
 from benchmarks.report.figures import calibration, cost, headline, risk_groups, search, simulation
-from benchmarks.report.figures.folder import RunFolder
 from benchmarks.report.figures.style import LOOKS, Drawing, freeze, look, styled
+from benchmarks.report.figures.view import View
+from benchmarks.results.folder import read_results
+from benchmarks.results.published import published_cells
 
-PUBLISHED = ROOT / "results" / "published"
+
+def view(folder: Path) -> View:
+    return View(read_results(folder), published_cells())
 
 
 def add_simulation(folder: Path, repetitions: int = 2) -> None:
@@ -64,12 +67,12 @@ def fake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def run(fake: Path) -> RunFolder:
-    return RunFolder(fake, PUBLISHED)
+def run(fake: Path) -> View:
+    return view(fake)
 
 
 @pytest.fixture(scope="session")
-def drawings(run: RunFolder) -> dict[str, Drawing]:
+def drawings(run: View) -> dict[str, Drawing]:
     """All figures of the invented run."""
     with styled():
         found = [d for m in (headline, simulation, risk_groups, calibration, search, cost) for d in m.draw(run)]
@@ -102,7 +105,7 @@ def test_marked_data_are_marked_in_every_figure(drawings: dict[str, Drawing]) ->
         assert "SYNTHETIC" not in texts(drawings[name].figure), name
 
 
-def test_what_failed_is_named(run: RunFolder, drawings: dict[str, Drawing]) -> None:
+def test_what_failed_is_named(run: View, drawings: dict[str, Drawing]) -> None:
     assert run.absent("mimic") == {"cox_time": "failed"}
     assert run.absent("support") == {}
     said = run.absences()
@@ -121,7 +124,7 @@ def test_incomplete_models_are_named(tmp_path: Path, fake: Path) -> None:
     some = (cells["model"] == "deephit") & (cells["dataset"] == "support")
     cells.loc[some, ["status", "n_splits"]] = ["partial", 2]
     cells.to_csv(tmp_path / "run" / "cells.csv", index=False)
-    said = RunFolder(tmp_path / "run", PUBLISHED).absences()
+    said = view(tmp_path / "run").absences()
     assert "Incomplete: DeepHit on SUPPORT (2 of 3 splits)." in said
 
 
@@ -129,7 +132,7 @@ def hollow(axes: Axes) -> list[Line2D]:
     return [line for line in axes.lines if line.get_markerfacecolor() == "white"]
 
 
-def test_headline_shows_ours_and_the_published(run: RunFolder, drawings: dict[str, Drawing], tmp_path: Path) -> None:
+def test_headline_shows_ours_and_the_published(run: View, drawings: dict[str, Drawing], tmp_path: Path) -> None:
     figure = drawings["headline"].figure
     panel = figure.axes[3 * run.datasets.index("support")]
     dots = {
@@ -146,7 +149,7 @@ def test_headline_shows_ours_and_the_published(run: RunFolder, drawings: dict[st
     assert not hollow(figure.axes[3 * run.datasets.index("mimic")])  # synthetic data stand alone
     write_run(tmp_path, {"flchain": ""}, splits=1)
     with styled():
-        alone = headline.draw(RunFolder(tmp_path, PUBLISHED))[0]
+        alone = headline.draw(view(tmp_path))[0]
     assert not hollow(alone.figure.axes[0])  # as do data sets the paper does not have
     assert "published" not in texts(alone.figure)
     assert "FLCHAIN: 1 split, 6 trials each" in texts(alone.figure)
@@ -252,7 +255,7 @@ def undrawn_labels(axes: Axes) -> list[Text]:
     return found
 
 
-def test_simulation_says_where_curves_cross(run: RunFolder, drawings: dict[str, Drawing]) -> None:
+def test_simulation_says_where_curves_cross(run: View, drawings: dict[str, Drawing]) -> None:
     metas = [meta for _, meta in run.simulations()]
     # 0.9 and 1.1: mean 1, sd sqrt(0.02) = 0.14
     assert simulation.crossing_text(metas, "soden") == "curves cross at t = 1.00 ± 0.14"
@@ -299,15 +302,13 @@ def test_verb_writes_what_it_can_and_names_the_rest(tmp_path: Path, capsys: pyte
 
 
 def test_errors_say_what_to_do(fake: Path, tmp_path: Path) -> None:
-    with pytest.raises(
-        FileNotFoundError, match=r"no results folder .*nowhere; give --run the folder of a finished run"
-    ):
-        RunFolder(tmp_path / "nowhere", PUBLISHED)
-    folder = tmp_path / "run"
+    with pytest.raises(FileNotFoundError, match=r"nowhere is not the folder of a finished run: it has no config\.json"):
+        view(tmp_path / "nowhere")
+    folder = write_run(tmp_path / "run", {"flchain": ""}, splits=1, trials=1)
     (folder / "simulation").mkdir(parents=True)
     (folder / "simulation" / "1.npz").write_bytes(b"broken")
     with pytest.raises(ValueError, match=r"1\.npz is not a repetition of the simulation .*delete it and run again"):
-        RunFolder(folder, PUBLISHED).simulations()
+        view(folder)
 
 
 def test_looks_differ_in_more_than_colour() -> None:

@@ -17,6 +17,7 @@ from benchmarks.report.html import Report, build, read_figures
 from benchmarks.report.html_format import mean_and_error, number, p_value
 from benchmarks.results.folder import find_run, read_results
 from benchmarks.results.published import published_cells
+from benchmarks.study.cost import Cost
 
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -38,7 +39,7 @@ def figures(folder: Path) -> Path:
 def page(folder: Path, **options: object) -> Report:
     run = read_results(write_run(folder / "results" / "made", **options))  # type: ignore[arg-type]
     drawn = folder / "figures" / "made"
-    return build(run, drawn if drawn.is_dir() else figures(drawn), published_cells(), None)
+    return build(run, drawn if drawn.is_dir() else figures(drawn), published_cells(), ())
 
 
 class Tags(HTMLParser):
@@ -142,7 +143,7 @@ def test_messages_of_failed_trials_are_grouped_and_escaped(tmp_path: Path) -> No
 
 def test_without_figures_the_page_says_so(tmp_path: Path) -> None:
     run = read_results(write_run(tmp_path / "made"))
-    text = build(run, tmp_path / "none", published_cells(), None).page
+    text = build(run, tmp_path / "none", published_cells(), ()).page
     assert "No headline figure was drawn" in text
     assert "<p>None were drawn.</p>" in text
 
@@ -156,8 +157,8 @@ def test_a_listed_figure_that_is_gone_is_an_error(tmp_path: Path) -> None:
 
 def test_expected_and_actual_cost_stand_side_by_side(tmp_path: Path) -> None:
     run = read_results(write_run(tmp_path / "made"))
-    measured = pd.DataFrame([{"dataset": "support", "model": "soden", "seconds": 4.0, "peak_mb": 250.0}])
-    text = build(run, tmp_path / "none", published_cells(), measured).page
+    expected = Cost("support", "soden", jobs=1, trials=30, seconds=4.0, peak_mb=250.0, scaled_from="")
+    text = build(run, tmp_path / "none", published_cells(), [expected]).page
     cost = text[text.index('<section id="cost">') :]
     row = next(part for part in cost.split("<tr>") if "SUPPORT" in part and ">SODEN<" in part)
     assert re.findall(r">([\d.]+)</td>", row) == ["30", "4", "2", "0.50", "250", "300", "1.0"]

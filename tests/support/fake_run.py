@@ -40,6 +40,7 @@ def write_run(folder: Path, datasets: dict[str, str], splits: int = 3, trials: i
     pd.DataFrame([{"dataset": d, "mark": mark} for d, mark in datasets.items()]).to_csv(
         folder / "datasets.csv", index=False
     )
+    (folder / "config.json").write_text(json.dumps({"split_source": "auto", "tier": "small"}))
     return folder
 
 

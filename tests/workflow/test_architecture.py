@@ -8,6 +8,8 @@ import pytest
 import yaml
 from conftest import ROOT
 
+from benchmarks.code import closure
+
 PACKAGES = ("soden", "baselines", "benchmarks", "workflow")
 # What each package may import of the project; imports go one way.
 ALLOWED = {"soden": {"soden"}, "baselines": {"soden", "baselines"}, "benchmarks": {"soden", "baselines", "benchmarks"}}
@@ -37,12 +39,32 @@ def test_no_python_imports_snakemake() -> None:
             assert not any(n.split(".")[0] == "snakemake" for n in imported(path)), path
 
 
-def test_report_never_imports_a_model() -> None:
-    models = ("baselines", "soden.models", "soden.estimator", "soden.training", "benchmarks.registry")
-    for path in (ROOT / "benchmarks" / "report").rglob("*.py"):
-        bad = {n for n in imported(path) if n.startswith(models) or n == "soden"}
-        bad -= {n for n in bad if n.startswith("baselines.space")}  # ranges of hyper-parameters, as text
-        assert not bad, f"{path} imports {bad}"
+# Rooms of benchmarks, and the rooms each must not reach, directly or through others.
+CLOSED = {
+    "benchmarks.results": ("benchmarks.study", "benchmarks.report", "benchmarks.commands", "baselines"),
+    "benchmarks.report": (
+        "benchmarks.study",
+        "benchmarks.commands",
+        "benchmarks.registry",
+        "soden.models",
+        "soden.training",
+    ),
+    "benchmarks.study": ("benchmarks.report", "benchmarks.commands"),
+    "benchmarks.data": ("benchmarks.study", "benchmarks.report", "benchmarks.commands", "benchmarks.results"),
+    "benchmarks.metrics": ("benchmarks.study", "benchmarks.report", "benchmarks.commands", "benchmarks.data"),
+}
+
+
+@pytest.mark.parametrize("room", CLOSED)
+def test_rooms_do_not_reach_those_above_them(room: str) -> None:
+    """study -> results <- report: followed through every file they import, inside functions too."""
+    start = [
+        ".".join(path.with_suffix("").relative_to(ROOT).parts) for path in ROOT.joinpath(*room.split(".")).rglob("*.py")
+    ]
+    reached = {".".join(path.with_suffix("").relative_to(ROOT).parts) for path in closure(start)}
+    for closed in CLOSED[room]:
+        bad = {name for name in reached if name == closed or name.startswith(f"{closed}.")}
+        assert not bad, f"{room} reaches {', '.join(sorted(bad))}"
 
 
 def test_soden_needs_only_torch_and_numpy_at_import() -> None:

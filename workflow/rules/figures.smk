@@ -30,7 +30,6 @@ rule figures:
             repetition=range(1, config["simulation"]["repetitions"] + 1),
         ),
         cells=rules.gather.output.cells,
-        published=f"{PUBLISHED}/cells.csv",
     output:
         report(
             directory(FIGURES),
@@ -48,7 +47,5 @@ rule figures:
         runtime=20,
     params:
         run=lambda wildcards, input: str(Path(input.cells).parent),
-        published=lambda wildcards, input: str(Path(input.published).parent),
     shell:
-        "python -m benchmarks figures --run {params.run} --published {params.published} "
-        "--out {output} > {log} 2>&1"
+        "python -m benchmarks figures --run {params.run} --out {output} > {log} 2>&1"

@@ -5,26 +5,32 @@ from __future__ import annotations
 import json
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmarks.data.files import replacing
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from benchmarks.results.folder import Results
 
 # In the order of the report.
 FIGURES = ("headline", "simulation", "risk_groups", "calibration", "search", "cost")
 
 
-def draw_all(run: Path, published: Path, out: Path) -> tuple[list[Path], dict[str, str]]:
+def draw_all(run: Results, published: pd.DataFrame, out: Path) -> tuple[list[Path], dict[str, str]]:
     """Write every figure the run has the numbers for, and index.json; return the files and why others are absent."""
-    from benchmarks.report.figures.folder import RunFolder
     from benchmarks.report.figures.style import NothingToDraw, save, styled
+    from benchmarks.report.figures.view import View
 
-    folder = RunFolder(run, published)
+    view = View(run, published)
     paths: list[Path] = []
     absent: dict[str, str] = {}
     entries = []
     for name in FIGURES:
         try:
             with styled():
-                drawings = import_module(f"{__name__}.{name}").draw(folder)
+                drawings = import_module(f"{__name__}.{name}").draw(view)
         except NothingToDraw as reason:
             absent[name] = str(reason)
             continue

@@ -7,7 +7,6 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 
-from benchmarks.report.figures.folder import RunFolder, time_unit
 from benchmarks.report.figures.style import (
     BLUE,
     GREEN,
@@ -27,12 +26,13 @@ from benchmarks.report.figures.style import (
     note,
     title,
 )
+from benchmarks.report.figures.view import View, time_unit
 
 LOOKS = (Look(BLUE, "o", "-"), Look(GREEN, "s", "--"), Look(VERMILION, "^", ":"))  # early, middle, late horizon
 QUARTERS = ("1st quartile", "median", "3rd quartile")
 
 
-def draw(run: RunFolder) -> list[Drawing]:
+def draw(run: View) -> list[Drawing]:
     """A figure per data set, a panel per model, a curve per horizon."""
     drawings = []
     for dataset in run.datasets:
@@ -66,7 +66,7 @@ def by_decile(rows: list[dict[str, Any]]) -> pd.DataFrame:
     return found.drop(columns=["sd", "greenwood"]).reset_index()
 
 
-def _figure(run: RunFolder, dataset: str, frames: dict[str, pd.DataFrame]) -> Drawing:
+def _figure(run: View, dataset: str, frames: dict[str, pd.DataFrame]) -> Drawing:
     columns = columns_for(len(frames))
     rows = -(-len(frames) // columns)
     figure, axes = grid(rows, columns, 0.95 + rows * WIDTH / max(columns, 3), WIDTH, sharex=True, sharey=True)

@@ -8,7 +8,6 @@ from matplotlib.patheffects import withStroke
 from matplotlib.text import Annotation
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from benchmarks.report.figures.folder import RunFolder
 from benchmarks.report.figures.labelling import place_labels
 from benchmarks.report.figures.style import (
     WIDTH,
@@ -23,13 +22,14 @@ from benchmarks.report.figures.style import (
     note,
     title,
 )
+from benchmarks.report.figures.view import View
 
 G_TAU = "1e-8"
 METRICS = {"ctd": r"$C^{td}_\tau$", "ibs": r"IBS$_\tau$ (axis inverted)"}
 LOWER_IS_BETTER = ("ibs",)
 
 
-def draw(run: RunFolder) -> list[Drawing]:
+def draw(run: View) -> list[Drawing]:
     """A row of panels per data set; better is up, cheaper is left."""
     tables = {d: table for d in run.datasets if len(table := costs(run, d))}
     if not tables:
@@ -59,7 +59,7 @@ def draw(run: RunFolder) -> list[Drawing]:
     return [Drawing("cost", figure, caption, alt, ("cells.csv", "trials.parquet"))]
 
 
-def costs(run: RunFolder, dataset: str) -> pd.DataFrame:
+def costs(run: View, dataset: str) -> pd.DataFrame:
     """Columns model, metric, mean, standard_error, seconds; models without a score left out.
 
     The median, because the first trial of a process also pays for loading libraries and compiling kernels.

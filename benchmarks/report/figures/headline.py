@@ -5,7 +5,6 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.axes import Axes
 
-from benchmarks.report.figures.folder import RunFolder
 from benchmarks.report.figures.style import (
     GREY,
     Drawing,
@@ -20,6 +19,7 @@ from benchmarks.report.figures.style import (
     note,
     title,
 )
+from benchmarks.report.figures.view import View
 
 G_TAU = "1e-8"
 METRICS = {
@@ -30,7 +30,7 @@ METRICS = {
 ROW, FRAME = 0.16, 0.62  # inches per model, and around a panel
 
 
-def draw(run: RunFolder) -> list[Drawing]:
+def draw(run: View) -> list[Drawing]:
     """Dots and standard errors; a row of panels per data set."""
     datasets = run.datasets
     if not datasets:
@@ -70,7 +70,7 @@ def draw(run: RunFolder) -> list[Drawing]:
     return [Drawing("headline", figure, caption.strip(), alt, ("cells.csv", "datasets.csv"))]
 
 
-def _panel(axes: Axes, run: RunFolder, dataset: str, metric: str, models: list[str]) -> None:
+def _panel(axes: Axes, run: View, dataset: str, metric: str, models: list[str]) -> None:
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
     axes.locator_params(axis="x", nbins=4)
@@ -95,7 +95,7 @@ def _panel(axes: Axes, run: RunFolder, dataset: str, metric: str, models: list[s
                 )
 
 
-def _sides(run: RunFolder, dataset: str) -> list[tuple[pd.DataFrame, float, bool]]:
+def _sides(run: View, dataset: str) -> list[tuple[pd.DataFrame, float, bool]]:
     """Cells, vertical offset and whether filled: ours, and the published unless the data are not the paper's."""
     if run.mark(dataset) or dataset not in set(run.published["dataset"]):
         return [(run.cells, 0.0, True)]

@@ -6,7 +6,6 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from benchmarks.report.figures.folder import RunFolder, time_unit
 from benchmarks.report.figures.style import (
     BLACK,
     BLUE,
@@ -23,6 +22,7 @@ from benchmarks.report.figures.style import (
     note,
     title,
 )
+from benchmarks.report.figures.view import View, time_unit
 
 MODEL = "soden"
 LOOKS = {"low": Look(BLUE, "", "-."), "all": Look(BLACK, "", "-"), "high": Look(VERMILION, "", "--")}
@@ -30,7 +30,7 @@ LABELS = {"low": "low risk", "all": "all", "high": "high risk"}
 SIGNIFICANT = 0.001  # the paper's claim
 
 
-def draw(run: RunFolder) -> list[Drawing]:
+def draw(run: View) -> list[Drawing]:
     """A panel per data set: the first split's curves, and on how many splits the log-rank test says p < 0.001."""
     groups = {d: run.curves(d, MODEL)["risk_groups"] for d in run.datasets if MODEL in run.models(d)}
     if not any(groups.values()):

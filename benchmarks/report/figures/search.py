@@ -10,7 +10,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from benchmarks.report.figures.folder import RunFolder
 from benchmarks.report.figures.style import (
     GREY,
     Drawing,
@@ -24,6 +23,7 @@ from benchmarks.report.figures.style import (
     note,
     title,
 )
+from benchmarks.report.figures.view import View
 
 # The two discrete-time models are chosen by C^td, because their losses of different grids cannot be compared.
 BY_CTD = ("deephit", "nnet_survival")
@@ -31,7 +31,7 @@ BY_CTD = ("deephit", "nnet_survival")
 Values = npt.NDArray[np.float64]
 
 
-def draw(run: RunFolder) -> list[Drawing]:
+def draw(run: View) -> list[Drawing]:
     """A figure per data set, a panel per model that was searched."""
     drawings = []
     for dataset in run.datasets:
@@ -83,7 +83,7 @@ def curves(trials: pd.DataFrame) -> Values:
     return level
 
 
-def _figure(run: RunFolder, dataset: str, trials: pd.DataFrame, models: list[str]) -> Drawing:
+def _figure(run: View, dataset: str, trials: pd.DataFrame, models: list[str]) -> Drawing:
     columns = columns_for(len(models))
     rows = -(-len(models) // columns)
     figure, axes = grid(rows, columns, 0.75 + 1.5 * rows)

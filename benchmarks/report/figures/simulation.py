@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
-from benchmarks.report.figures.folder import RunFolder
 from benchmarks.report.figures.style import (
     BLACK,
     BLUE,
@@ -21,6 +20,7 @@ from benchmarks.report.figures.style import (
     model_label,
     note,
 )
+from benchmarks.report.figures.view import View
 
 MODELS = ("soden", "deephit")
 LOOKS = (Look(BLUE, "", "-"), Look(VERMILION, "", "--"))  # x = 0, x = 1
@@ -32,7 +32,7 @@ CHOICE = "Hyper-parameters were set by hand, judged by SODEN's error on such dra
 Values = npt.NDArray[Any]
 
 
-def draw(run: RunFolder) -> list[Drawing]:
+def draw(run: View) -> list[Drawing]:
     """Mean and standard deviation over the repetitions."""
     found = run.simulations()
     metas = [meta for _, meta in found]

@@ -1,22 +1,20 @@
-"""A run's results folder as the figures read it: tidy tables and curves, checked here and trusted in the figures."""
+"""A run as the figures see it: each cell once, its curves, and what is absent."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from benchmarks.data.files import read_npz
 from benchmarks.report.figures.style import NothingToDraw, dataset_label, model_label
+from benchmarks.results.folder import Results
 from benchmarks.results.names import DATASETS, in_order, model_order
-from benchmarks.results.tidy import read_table, require
+from benchmarks.results.tidy import require
 
 Row = dict[str, Any]
 # What the paper calls years is months / 365.25 for METABRIC; the simulation has no unit.
@@ -24,40 +22,27 @@ UNITS = {"metabric": "months / 365.25", "simulated": ""}
 
 
 @dataclass(frozen=True)
-class RunFolder:
-    """results/<run> and the published numbers beside which it is drawn."""
+class View:
+    """A run and the published numbers beside which it is drawn."""
 
-    path: Path
-    published_path: Path
-
-    def __post_init__(self) -> None:
-        if not self.path.is_dir():
-            raise FileNotFoundError(
-                f"no results folder {self.path}; give --run the folder of a finished run, such as results/quick"
-            )
+    run: Results
+    published_cells: pd.DataFrame
 
     @cached_property
     def cells(self) -> pd.DataFrame:
         """One row per dataset, model, metric and g_tau; SODEN, which is in two tables, once."""
-        return _cells(self.path / "cells.csv")
+        return _once(self.run.cells)
 
     @cached_property
     def published(self) -> pd.DataFrame:
         """The paper's cells."""
-        return _cells(self.published_path / "cells.csv")
+        return _once(self.published_cells)
 
     @cached_property
     def trials(self) -> pd.DataFrame:
         """All trials of the run."""
-        trials = read_table(self.path / "trials.parquet")
-        require(trials, ["dataset", "model", "split", "trial", "status", "score", "seconds"], "trials")
-        return trials
-
-    @cached_property
-    def marks(self) -> dict[str, str]:
-        """Data set -> "synthetic", "demo" or ""."""
-        table = read_table(self.path / "datasets.csv")
-        return dict(zip(table["dataset"], table["mark"], strict=True))
+        require(self.run.trials, ["dataset", "model", "split", "trial", "status", "score", "seconds"], "trials")
+        return self.run.trials
 
     @property
     def datasets(self) -> list[str]:
@@ -69,32 +54,18 @@ class RunFolder:
         return model_order(self.cells.loc[self.cells["dataset"] == dataset, "model"])
 
     def mark(self, dataset: str) -> str:
-        """The mark of a data set's data."""
-        return self.marks.get(dataset, "")
+        """The mark of a data set's data: "synthetic", "demo" or nothing."""
+        return self.run.marks.get(dataset, "")
 
     def curves(self, dataset: str, model: str) -> dict[str, list[Row]]:
         """`curves` and `risk_groups` of one model's evaluation; both empty if there was none."""
-        path = self.path / "scores" / dataset / f"{model}.json"
-        if not path.is_file():
-            return {"curves": [], "risk_groups": []}
-        loaded: dict[str, list[Row]] = json.loads(path.read_text())
-        return loaded
+        return self.run.evaluated.get((dataset, model), {"curves": [], "risk_groups": []})
 
     def simulations(self) -> list[tuple[dict[str, npt.NDArray[Any]], Row]]:
         """Arrays and meta of every repetition of the simulation study, in order."""
-        paths = sorted((self.path / "simulation").glob("*.npz"), key=lambda p: (len(p.stem), p.stem))
-        if not paths:
-            raise NothingToDraw(f"no repetition of the simulation study in {self.path}/simulation")
-        found = []
-        for path in paths:
-            try:
-                arrays = read_npz(path)
-                found.append((arrays, json.loads(str(arrays.pop("meta")))))
-            except (KeyError, ValueError) as error:
-                raise ValueError(
-                    f"{path} is not a repetition of the simulation ({error}); delete it and run again"
-                ) from error
-        return found
+        if not self.run.simulations:
+            raise NothingToDraw(f"no repetition of the simulation study in {self.run.path}/simulation")
+        return [({k: v for k, v in found.items() if k != "meta"}, found["meta"]) for found in self.run.simulations]
 
     def absent(self, dataset: str) -> dict[str, str]:
         """Models planned on a data set that have no score there -> why: "failed" or "missing"."""
@@ -139,9 +110,7 @@ class RunFolder:
         return _plural(splits, "split") + ("" if np.isnan(trials) else f", {_plural(int(trials), 'trial')} each")
 
     def _unavailable(self) -> list[str]:
-        files = (self.path / "data").glob("*.json")
-        statuses = [json.loads(path.read_text()) for path in files]
-        return in_order([s["dataset"] for s in statuses if not s["available"]], list(DATASETS))
+        return in_order([n for n, note in self.run.notes.items() if not note["available"]], list(DATASETS))
 
 
 def time_unit(dataset: str) -> str:
@@ -153,9 +122,6 @@ def _plural(n: int, thing: str) -> str:
     return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
 
 
-def _cells(path: Path) -> pd.DataFrame:
-    cells = read_table(path)
+def _once(cells: pd.DataFrame) -> pd.DataFrame:
     require(cells, ["dataset", "model", "metric", "g_tau", "mean", "standard_error", "n_splits", "n_trials"], "cells")
-    if "status" not in cells:  # the published cells were all measured
-        cells["status"] = "ok"
     return cells.drop_duplicates(["dataset", "model", "metric", "g_tau"], ignore_index=True)
