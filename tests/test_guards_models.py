@@ -154,9 +154,9 @@ def test_a_solution_is_judged_with_twice_the_steps() -> None:
 # The likelihood's floor and the bound against overflow
 
 
-def hazard(layers: int, width: int, dtype: torch.dtype = torch.float32) -> GeneralHazard:
+def hazard(layers: int, width: int) -> GeneralHazard:
     with seeded(layers * width):
-        return GeneralHazard(Encoder(3), width, layers).to(dtype)
+        return GeneralHazard(Encoder(3), width, layers)
 
 
 def subjects(n: int, seed: int = 1) -> tuple[Tensor, Tensor, Tensor]:
@@ -207,7 +207,8 @@ def test_the_floor_is_under_the_logarithm_alone() -> None:
     lam = torch.tensor([0.0, 1e-9, 1e-7, 2.0], dtype=torch.float64)
     expected = np.log([1e-8, 1e-8, 1e-7, 2.0])
     np.testing.assert_allclose(floored_log(lam), expected, rtol=1e-12)
-    terms = nll_terms(torch.ones(4, dtype=lam.dtype), floored_log(lam), torch.tensor([1.0, 0, 1, 1]), torch.full((4,), 0.25))
+    event, entered = torch.tensor([1.0, 0, 1, 1]), torch.full((4,), 0.25)
+    terms = nll_terms(torch.ones(4, dtype=lam.dtype), floored_log(lam), event, entered)
     np.testing.assert_allclose(terms, 1 - 0.25 - np.array([1, 0, 1, 1]) * expected, rtol=1e-12)
 
 
@@ -275,23 +276,19 @@ SHAPES = [(1, 5, 12, 1), (2, 33, 70, 7), (4, 16, 40, 3), (2, 36, 300, 6)]  # lay
 @pytest.mark.parametrize(("layers", "width", "n", "steps"), SHAPES)
 def test_the_compiled_likelihood_and_gradient_are_autograd_s(layers: int, width: int, n: int, steps: int) -> None:
     """Bounds: float32's 6e-8 through some hundred sums."""
-    x, y, event = subjects(n)
-    weight = torch.linspace(1, 2, n) / n
-    results = []
-    for dtype in (torch.float32, torch.float64):  # float64 is not served by the kernels
-        net = hazard(layers, width, torch.float32).to(dtype)
-        inputs = x.to(dtype).requires_grad_()
-        assert compiled.serves(inputs) == (dtype is torch.float32)
-        if dtype is torch.float32:
-            loss = net.nll(inputs, y, event, weight, steps, 0.4)
-        else:
-            Lambda, lam = ode.integrate(lambda at, t: net(at, t, inputs), y.to(dtype), steps, 0.4)
-            loss = torch.dot(weight.to(dtype), nll_terms(Lambda, floored_log(lam), event.to(dtype)))
-        gradients = torch.autograd.grad(loss, [inputs, *net.net.parameters()])
-        results.append((loss.item(), [g.double() for g in gradients]))
-    assert results[0][0] == pytest.approx(results[1][0], rel=1e-5)
-    for ours, theirs in zip(results[0][1], results[1][1], strict=True):
-        assert (ours - theirs).norm() <= 2e-5 * theirs.norm()
+    parts = (*subjects(n), torch.linspace(1, 2, n) / n)
+    assert compiled.serves(*parts)
+    net, (x, y, event, weight) = hazard(layers, width), parts
+    x.requires_grad_()
+    ours = net.nll(x, y, event, weight, steps, 0.4)
+    exact, (u, y, event, weight) = hazard(layers, width).double(), (part.detach().double() for part in parts)
+    u.requires_grad_()
+    Lambda, lam = ode.integrate(lambda at, t: exact(at, t, u), y, steps, 0.4)
+    theirs = torch.dot(weight, nll_terms(Lambda, floored_log(lam), event))
+    assert ours.item() == pytest.approx(theirs.item(), rel=1e-5)
+    gradients = torch.autograd.grad(ours, [x, *net.parameters()]), torch.autograd.grad(theirs, [u, *exact.parameters()])
+    for a, b in zip(*gradients, strict=True):
+        assert (a.double() - b).norm() <= 2e-5 * b.norm()
 
 
 @pytest.mark.parametrize(("layers", "width", "n", "steps"), [*SHAPES, (2, 8, 600, 4)])
@@ -299,11 +296,11 @@ def test_compiled_solutions_are_torch_s(layers: int, width: int, n: int, steps: 
     x, y, _ = subjects(n)
     ours, theirs = hazard(layers, width), hazard(layers, width).double()
     with torch.no_grad():
-        for a, b in zip(ours.solve(x, y, steps, 0.4)[:2], theirs.solve(x.double(), y.double(), steps, 0.4)[:2], strict=True):
-            torch.testing.assert_close(a.double(), b, rtol=2e-5, atol=1e-6)
+        ends = ours.solve(x, y, steps, 0.4)[:2], theirs.solve(x.double(), y.double(), steps, 0.4)[:2]
         t_max = torch.tensor(3.0)
         dense = ours.dense(x, t_max, steps, 0.4), theirs.dense(x.double(), t_max.double(), steps, 0.4)
-        for a, b in zip(*dense, strict=True):
+    for mine, exact in (ends, dense):
+        for a, b in zip(mine, exact, strict=True):
             torch.testing.assert_close(a.double(), b, rtol=2e-5, atol=1e-6)
 
 

@@ -1,7 +1,7 @@
 """Which rows are trained on, judged by and scored: each slip that would make the headline numbers wrong fails here.
 
-The parts differ in size and in the mean of every covariate, so that none can stand in for another unseen; expected
-values are worked out beside the code under test. `python tests/mutations.py` makes the slips and shows what catches them.
+The parts differ in size and in the mean of every covariate, so that none can stand in for another; expected values are
+worked out without the code under test. `python tests/mutations.py` makes the slips and shows what catches them.
 """
 
 import hashlib
@@ -346,7 +346,9 @@ def test_the_estimator_scales_by_its_training_rows_alone() -> None:
 
 
 def test_gathered_scores_are_those_of_the_convention_asked_for(tmp_path: Path) -> None:
-    keys = [("simulated", m, s, c, "ctd", "0.4") for c in ("text", "published") for m in ("soden", "cox") for s in (2, 1)]
+    keys = [
+        ("simulated", m, s, c, "ctd", "0.4") for c in ("text", "published") for m in ("soden", "cox") for s in (2, 1)
+    ]
     scores = pd.DataFrame(keys, columns=["dataset", "model", "split", "convention", "metric", "g_tau"])
     scores["value"] = np.arange(len(scores)) / 10
     scores.iloc[::2].to_parquet(tmp_path / "b.parquet")
