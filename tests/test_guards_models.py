@@ -13,12 +13,14 @@ import torch
 from torch import Tensor, nn
 
 from baselines import cox_time
+from baselines.contract import TrialOptions
 from baselines.cox import Cox
 from baselines.cox_time import CoxTime
 from baselines.network import Network
-from soden import compiled, ode
+from baselines.soden import SodenCox, SodenPH
+from soden import compiled, models, ode
 from soden.concordance import concordance
-from soden.hazard import GeneralHazard
+from soden.hazard import GeneralHazard, Solution
 from soden.likelihood import floored_log, nll_terms
 from soden.models import Soden
 from soden.nets import MLP, Encoder, seeded
@@ -119,6 +121,43 @@ def test_the_reported_error_is_that_of_the_network_that_is_kept() -> None:
     assert report.solver_error != model.solver.errors[-1][1]
 
 
+@pytest.mark.parametrize(("gaps", "error"), [([0.1, 0.3, 0.2], 0.3), ([0.1, math.nan, 0.0], math.nan)])
+def test_the_error_of_an_epoch_is_that_of_its_worst_block(
+    gaps: list[float], error: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, valid = Soden(HYPER, FitOptions(max_epochs=1)), simulated(30, 1)
+    model.fit(simulated(60), valid)
+    left, heard, checked = iter(gaps), [], model.solver.checked
+    monkeypatch.setattr(models, "BLOCK", 10)
+    monkeypatch.setattr(model.solver, "checked", lambda *a: (checked(*a)[0], next(left)))
+    monkeypatch.setattr(model.solver, "adapt", heard.append)
+    with torch.no_grad():
+        model.valid_loss(model.batch(valid, torch.device("cpu")))
+    assert heard == [pytest.approx(error, nan_ok=True)]
+
+
+def test_the_clock_s_scale_is_the_lower_quartile_of_the_training_times() -> None:
+    model = Soden(HYPER, FitOptions(max_epochs=1))
+    model.fit(simulated(61), simulated(40, 1))
+    assert model.prepared["tau"] == np.sort(simulated(61).time)[15]
+    assert isinstance(model.solver, FastSolver)
+    assert model.solver.tau == model.prepared["tau"]
+
+
+def test_batches_and_weights_both_follow_the_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step size of 0 leaves the first weights; the batches are seen on their way into the loss."""
+    runs = []
+    for seed in (1, 1, 2):
+        model, batches = Soden({**HYPER, "lr": 0.0}, FitOptions(max_epochs=1)), []
+        loss = model.batch_loss
+        monkeypatch.setattr(model, "batch_loss", lambda w, r, seen=batches, f=loss: seen.append(r.tolist()) or f(w, r))
+        model.fit(simulated(70), simulated(40, 1), seed)
+        runs.append((batches, [p.detach().clone() for p in model.net.parameters()]))
+    assert runs[0][0] == runs[1][0] != runs[2][0]
+    assert all(torch.equal(a, b) for a, b in zip(runs[0][1], runs[1][1], strict=True))
+    assert not any(torch.equal(a, b) for a, b in zip(runs[0][1], runs[2][1], strict=True))
+
+
 @pytest.mark.parametrize(
     ("steps", "error", "after"),
     [
@@ -212,6 +251,24 @@ def test_the_floor_is_under_the_logarithm_alone() -> None:
     np.testing.assert_allclose(terms, 1 - 0.25 - np.array([1, 0, 1, 1]) * expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("published", [True, False])
+def test_published_likelihoods_are_floored_as_in_the_authors_code(published: bool) -> None:
+    """PH: h0 and g floored apart, or their product; Cox: x beta uncut in log lambda, or cut at 10 as in Lambda."""
+    h0, g, risk = torch.tensor([1e-9, 2.0]), torch.tensor([1e-9, 1e-12]), torch.tensor([20.0, 1.0])
+    options = TrialOptions(max_epochs=1, nll="published" if published else "text")
+    logs = []
+    for cls, encoded in ((SodenPH, g), (SodenCox, risk)):
+        model = cls(HYPER, options)
+        model.fit(simulated(60), simulated(40, 1))
+        factor = model.net.factor(encoded)  # type: ignore[operator]
+        logs.append(model.net.log_lambda(Solution(h0, h0 * factor, encoded, h0)))
+    floor = math.log(1e-8)
+    ph = [2 * floor, math.log(2) + floor] if published else [floor, floor]
+    cox = [floor + (20 if published else math.log(1e-9 * math.exp(10) / 1e-8)), math.log(2) + 1]
+    np.testing.assert_allclose(logs[0], ph, rtol=1e-5)
+    np.testing.assert_allclose(logs[1], cox, rtol=1e-5)
+
+
 @pytest.mark.parametrize("way", ["compiled", "torch"])
 def test_a_blow_up_is_cut_before_it_becomes_inf_minus_inf(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """h = softplus(60 (Lambda + 1) - 10 (Lambda + 1)): without a bound Lambda is inf, and h is inf - inf."""
@@ -226,6 +283,7 @@ def test_a_blow_up_is_cut_before_it_becomes_inf_minus_inf(way: str, monkeypatch:
         solution = net.dense(net.encode(x, None), torch.tensor(40.0), 64, 1.0)
         at = solution.at(torch.tensor([0.0, 10.0, 40.0]))
     assert torch.isfinite(solution.lam).all()
+    assert solution.lam.max() <= ode.LARGEST
     assert torch.isfinite(at).all()
     assert at.max() <= ode.LARGEST == 1e6
     assert (torch.exp(-at[1:]) == 0).all()

@@ -14,6 +14,7 @@ from uneven import poisoned, tuner_of, uneven
 
 from baselines.space import Choice, draw
 from benchmarks import data
+from benchmarks.data.splits import Split
 from benchmarks.study import journal, rows, tune
 from benchmarks.study.trial import run_trial
 from benchmarks.study.tune import Tuner
@@ -107,6 +108,11 @@ def test_a_second_model_in_the_first_one_s_folder_gets_its_own_rows(tmp_path: Pa
     assert all(rows.differences(a, b) == [] for a, b in zip(alone, found, strict=True))
     assert {r["model"] for r in first.run("0000", pairs)} == {"deepsurv"}
     assert len(ran) == 6  # the first model's rows are still there
+
+
+def test_the_hash_of_a_split_is_of_all_its_parts() -> None:
+    one, other = Split(SPLIT.train, SPLIT.valid, SPLIT.test), Split(SPLIT.train, SPLIT.test, SPLIT.valid)
+    assert SPLIT.sha256() == one.sha256() != other.sha256()
 
 
 def test_a_split_of_the_same_number_but_other_rows_is_another(tmp_path: Path, ran: list[Any]) -> None:

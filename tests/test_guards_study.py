@@ -21,6 +21,7 @@ from baselines.space import Power
 from benchmarks import registry
 from benchmarks.data import simulated
 from benchmarks.metrics import literal
+from benchmarks.metrics.base import CONVENTIONS
 from benchmarks.seeds import seed_for
 from benchmarks.study import evaluate, simulation, tune
 from benchmarks.study.gather import gather, gather_scores, gather_trials
@@ -28,6 +29,7 @@ from benchmarks.study.trial import Key, fit_seed, hyper_parameters, run_trial
 from benchmarks.study.tune import Tuner
 from soden import SODEN
 from soden.inputs import held_out_rows
+from soden.models import Soden
 from soden.types import FitReport, SurvivalData
 
 DATA, SPLIT = uneven()
@@ -55,7 +57,7 @@ def cox(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Any]:
     return out, made.model_class.load(path)
 
 
-def plain_scores(model: Any, part: SurvivalData) -> dict[tuple[str, str], float]:
+def plain_scores(model: Any, part: SurvivalData, convention: str = "published") -> dict[tuple[str, str], float]:
     """C^td and IBS as plain loops over Section 5.3; S by Cox's closed form."""
     risk = np.exp(part.x.astype(float) @ model.theta)
     H0 = np.concatenate([[0.0], model.cumulative])
@@ -64,18 +66,21 @@ def plain_scores(model: Any, part: SurvivalData) -> dict[tuple[str, str], float]
         return math.exp(-H0[np.searchsorted(model.times, t, side="right")] * risk[i])
 
     time, event = part.time.tolist(), part.event.tolist()
-    found = {("ctd", level): literal.ctd(time, event, S, level, "published") for level in literal.THRESHOLD}
-    return found | {("ibs", "0.4"): literal.ibs(time, event, S, "0.4", "published")}
+    found = {("ctd", level): literal.ctd(time, event, S, level, convention) for level in literal.THRESHOLD}
+    return found | {("ibs", "0.4"): literal.ibs(time, event, S, "0.4", convention)}
 
 
 def test_scores_are_those_of_the_test_part(cox: tuple[dict[str, Any], Any]) -> None:
     out, model = cox
-    expected = plain_scores(model, by_hand(DATA, SPLIT, "test"))
-    other = plain_scores(model, by_hand(DATA, SPLIT, "valid"))
-    found = {(s["metric"], s["g_tau"]): s["value"] for s in out["scores"] if s["convention"] == "published"}
-    for key, value in expected.items():
-        assert found[key] == pytest.approx(value, abs=1e-6), key
-        assert value != pytest.approx(other[key], abs=1e-3), "the parts must be told apart"
+    test, valid = (by_hand(DATA, SPLIT, part) for part in ("test", "valid"))
+    other = plain_scores(model, valid)
+    for convention in CONVENTIONS:
+        expected = plain_scores(model, test, convention)
+        found = {(s["metric"], s["g_tau"]): s["value"] for s in out["scores"] if s["convention"] == convention}
+        for key, value in expected.items():
+            assert found[key] == pytest.approx(value, abs=1e-6), (convention, key)
+            assert value != pytest.approx(other[key], abs=1e-3), "the parts must be told apart"
+    assert plain_scores(model, test) != expected, "the conventions must be told apart"
     (groups,) = out["risk_groups"]
     assert groups["n"]["all"] == SIZES[2]
 
@@ -212,6 +217,14 @@ def test_draws_are_those_of_the_trial_s_own_name_and_of_no_neighbour() -> None:
     assert drawn[0]["two"] == pytest.approx(10 ** np.random.default_rng(seed).uniform(0, 1), rel=1e-12)
 
 
+def test_widths_are_cut_or_rounded_as_told() -> None:
+    """2^u with u from the generator of this name: the paper rounds, the authors' code truncates."""
+    width = Power(2, 2, 7, whole=True)
+    exact = [2 ** np.random.default_rng(k).uniform(2, 7) for k in range(20)]
+    assert [width.draw(np.random.default_rng(k), "truncate") for k in range(20)] == [math.floor(v) for v in exact]
+    assert [width.draw(np.random.default_rng(k), "nearest") for k in range(20)] == [round(v) for v in exact]
+
+
 def test_rows_have_their_own_seed_and_draw(tmp_path: Path) -> None:
     made = tuner(tmp_path)
     pairs = [(s, t) for s in (1, 2) for t in (0, 1)]
@@ -340,6 +353,17 @@ def test_the_estimator_scales_by_its_training_rows_alone() -> None:
         np.testing.assert_allclose(model.scaling_.x_mean, X[rows].mean(axis=0), rtol=1e-12)
         np.testing.assert_allclose(model.scaling_.x_std, X[rows].std(axis=0), rtol=1e-12)
         assert model.scaling_.time == pytest.approx(time[rows].mean(), rel=1e-12)
+
+
+def test_the_estimator_trains_on_its_training_rows_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[SurvivalData, SurvivalData]] = []
+    fit = Soden.fit
+    monkeypatch.setattr(Soden, "fit", lambda self, *a: seen.append(a[:2]) or fit(self, *a))
+    model = SODEN(hidden=4, layers=1, max_epochs=1, random_state=3).fit(DATA.x, DATA.time, DATA.event)
+    rows = held_out_rows(DATA.event, 0.2, 3)
+    assert sorted(np.concatenate(rows)) == list(range(len(DATA)))
+    for part, chosen in zip(seen[0], rows, strict=True):
+        np.testing.assert_allclose(part.time * model.scaling_.time, DATA.time[chosen], rtol=1e-12)
 
 
 # gather.py: what the tables are made of
