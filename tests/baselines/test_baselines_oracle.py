@@ -19,8 +19,11 @@ from baselines.cox_time import CoxTime
 from baselines.deephit import DeepHit, deephit_loss
 from baselines.deepsurv import DeepSurv, partial_likelihood_loss
 from baselines.discrete import interval_labels, make_cuts
+from baselines.network import Network
 from baselines.nnet_survival import NnetSurvival, hazard_nll
-from soden.nets import seeded
+from soden import compiled
+from soden.kernels import mlp
+from soden.nets import Encoder, seeded
 from soden.types import FitOptions, SurvivalData
 
 TOLERANCE = 1e-6
@@ -205,3 +208,84 @@ def test_discrete_survival(ours: type, theirs: type) -> None:
     np.testing.assert_allclose(model.predict_survival(test, times[1:]), curves.T.iloc[:, 1:], atol=TOLERANCE)
     just_after = model.predict_survival(test, np.array([1e-12]))[:, 0]
     np.testing.assert_allclose(just_after, curves.iloc[0], atol=TOLERANCE)
+
+
+STEPS = 3  # training steps side by side: running means are then means of means
+
+
+class Drawn:
+    """The masks that the compiled pass draws for dropout, and torch's dropout made to use them again."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.calls, self.masks = 0, []
+        forward = mlp.forward
+
+        def kept(*args: Any) -> Any:
+            self.calls += 1
+            self.masks += [torch.from_numpy(mask.T.copy()) for mask in args[5]]  # (layers, width, n)
+            return forward(*args)
+
+        monkeypatch.setattr(mlp, "forward", kept)
+        self.monkeypatch, self.dropout = monkeypatch, nn.functional.dropout
+
+    def again(self) -> None:
+        """For the next pass in torch; each mask is one that dropout could have drawn."""
+
+        def dropout(x: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+            mask = self.masks.pop(0)
+            assert mask.shape == x.shape
+            torch.testing.assert_close(mask, torch.where(mask > 0, 1 / (1 - p), 0.0), rtol=0, atol=1e-6)
+            # 4 standard errors of a proportion
+            assert abs((mask == 0).float().mean().item() - p) < 4 * (p * (1 - p) / mask.numel()) ** 0.5
+            return x * mask if training else x
+
+        self.monkeypatch.setattr(nn.functional, "dropout", dropout)
+
+    def stop(self) -> None:
+        """Torch's own dropout."""
+        self.monkeypatch.setattr(nn.functional, "dropout", self.dropout)
+
+
+@pytest.mark.parametrize("way", ["compiled", "torch"])
+@pytest.mark.parametrize("layers", [1, 2, 4])
+@pytest.mark.parametrize("dropout", [0, 0.1, 0.5])
+@pytest.mark.parametrize("batch_norm", [False, True])
+def test_the_network_is_torchtuples(
+    batch_norm: bool, dropout: float, layers: int, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MLPVanilla with our weights: outputs, gradients and running means while training, outputs when trained.
+
+    Without the compiled pass both sides draw their masks from torch's generator, one after the other.
+    """
+    monkeypatch.setattr(compiled, "available", lambda: way == "compiled")
+    drawn = Drawn(monkeypatch)
+    draws = torch.Generator().manual_seed(layers)
+    with seeded(layers):
+        hyper = {"width": 24, "layers": layers, "dropout": dropout, "batch_norm": batch_norm}
+        ours = Network(Encoder(5), hyper, outputs=3)
+        theirs = tt.practical.MLPVanilla(5, [24] * layers, 3, batch_norm, dropout)
+    for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
+        a.data.copy_(a + 0.1 * torch.randn(a.shape, generator=draws))  # also batch norm's, which start at 1 and 0
+        b.data.copy_(a)
+    for step in range(STEPS):
+        x, g = torch.randn(200, 5, generator=draws), torch.randn(200, 3, generator=draws)
+        sides = []
+        for net in (ours, theirs):
+            net.train(), net.zero_grad()
+            if net is theirs and way == "compiled":
+                drawn.again()
+            inputs = x.clone().requires_grad_()
+            with seeded(step):
+                out = net(inputs)
+            out.backward(g)
+            sides.append([out, inputs.grad, *(p.grad for p in net.parameters())])
+            drawn.stop()
+        for a, b in zip(*sides, strict=True):
+            assert (a - b).norm() <= 1e-5 * b.norm()  # sums of 200 terms in float32
+    assert (drawn.calls, drawn.masks) == (STEPS if way == "compiled" else 0, [])
+    means = [[b for name, b in net.named_buffers() if "running" in name] for net in (ours, theirs)]
+    assert len(means[0]) == (2 * layers if batch_norm else 0)
+    torch.testing.assert_close(*means, rtol=1e-5, atol=1e-5)
+    ours.eval(), theirs.eval()
+    with torch.no_grad():
+        torch.testing.assert_close(ours(x), theirs(x), rtol=1e-5, atol=1e-5)

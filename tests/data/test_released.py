@@ -95,3 +95,15 @@ def test_rows_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         FileNotFoundError, match=r"no file .*train_2\.npz; --from must be the folder `data` of the authors"
     ):
         part_codes(dataset, tmp_path / "c", 2)
+
+
+def test_rows_that_differ_in_the_event_alone_are_told_apart(tmp_path: Path) -> None:
+    event = np.arange(10) < 5
+    dataset = Dataset("toy", "TOY", np.full(10, 2.001), event, np.zeros((10, 1)), ("a",))
+    write(tmp_path, dataset, Split([5, 6, 7, 0], [1, 2, 8], [3, 4, 9]))
+    codes = part_codes(dataset, tmp_path, 1)
+    assert [np.sort(event[codes == code]).tolist() for code in range(3)] == [
+        [False, False, False, True],
+        [False, True, True],
+        [False, True, True],
+    ]

@@ -1,4 +1,4 @@
-"""`audit`: trials of a run are run again from its config alone, and any change of a row is found."""
+"""`audit` and `adopt`: trials of a run are run again from its config alone, and any change of a row is found."""
 
 import argparse
 import json
@@ -9,12 +9,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from benchmarks import data
+from benchmarks import code, data
+from benchmarks.commands import adopt
 from benchmarks.commands import audit as command
 from benchmarks.data.splits import make_split
 from benchmarks.study import audit, prepare
 from benchmarks.study.config import resolve
-from benchmarks.study.rows import write_table
+from benchmarks.study.rows import equal_codes, read_codes, write_table
 from benchmarks.study.tune import Settings, Tuner
 
 MODELS = ("cox", "deepsurv", "deephit", "soden")
@@ -174,3 +175,63 @@ def test_without_the_authors_splits_nothing_is_drawn_in_their_place(finished: Pa
     pd.DataFrame({"dataset": ["simulated"], "splits": ["released"]}).to_csv(folder / "datasets.csv", index=False)
     with pytest.raises(ValueError, match="has no released splits"):
         run(folder, "--trial", "simulated/soden/1/0")
+
+
+def adopted(folder: Path, *words: str) -> int:
+    parser = argparse.ArgumentParser()
+    adopt.add_arguments(parser)
+    return adopt.run(parser.parse_args(["--run", str(folder), *words]))
+
+
+def of_old_code(finished: Path, tmp_path: Path, *models: str) -> Path:
+    """The run with rows of these models made by other code."""
+    folder = tampered(finished, tmp_path)
+    trials = pd.read_parquet(folder / "trials.parquet")
+    trials.loc[trials["model"].isin(models), "code"] = "0" * 12
+    trials.to_parquet(folder / "trials.parquet", index=False)
+    return folder
+
+
+def test_code_that_gives_the_rows_again_is_adopted(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = of_old_code(finished, tmp_path, "deepsurv", "soden")
+    assert adopted(folder, "--n", "2", "--models", "deepsurv") == 0
+    now = code.of_model("deepsurv")
+    assert f"deepsurv: code {now} counts as {'0' * 12} in changed, proven on 2 rows" in capsys.readouterr().out
+    proofs = read_codes(folder)
+    assert set(proofs) == {"deepsurv"}
+    assert proofs["deepsurv"][0]["rows"] == ["simulated/deepsurv/1/0", "simulated/deepsurv/1/1"]
+    assert equal_codes(folder, "deepsurv", now) == [now, "0" * 12]
+    assert adopted(folder, "--n", "1") == 0  # SODEN is left to prove
+    assert set(read_codes(folder)) == {"deepsurv", "soden"}
+    assert "deepsurv" not in capsys.readouterr().out
+    assert adopted(folder) == 0
+    assert "the 7 rows of changed is this checkout's, or proven equal to it" in capsys.readouterr().out
+    assert [len(proof) for proof in read_codes(folder).values()] == [1, 1]
+
+
+def test_one_row_that_differs_adopts_nothing(
+    finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = of_old_code(finished, tmp_path, "deepsurv", "soden")
+    trials = pd.read_parquet(folder / "trials.parquet")
+    row = trials.index[trials["model"] == "soden"][1]
+    trials.loc[row, "valid_loss"] = math.nextafter(trials.loc[row, "valid_loss"], math.inf)
+    trials.to_parquet(folder / "trials.parquet", index=False)
+    assert adopted(folder, "--n", "2") == 1
+    out = capsys.readouterr().out
+    assert "deepsurv: 2 of 2 rows came out the same" in out
+    assert "simulated/soden/1/1 came out otherwise: valid_loss" in out
+    assert out.endswith("Nothing is adopted.\n")
+    assert read_codes(folder) == {}
+
+
+def test_rows_that_cannot_be_run_prove_nothing(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = of_old_code(finished, tmp_path, "soden")
+    monkeypatch.setattr(audit.Again, "missing", lambda self, name: "not here")
+    assert adopted(folder, "--n", "2") == 1
+    assert "soden: only 0 of its 2 rows can be run here, 2 are wanted" in capsys.readouterr().out
+    assert read_codes(folder) == {}

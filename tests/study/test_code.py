@@ -1,107 +1,188 @@
-"""Fingerprints of code: what changes one, what does not, and which files each covers."""
+"""Fingerprints of code, numerics and the registry of models: what an edit touches, and what it does not."""
 
+import ast
+import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import ROOT
 
-from benchmarks import code, registry
+from benchmarks import code, numerics, registry
+
+# Fingerprints of code
+
+
+def copied(folder: Path, edits: dict[str, tuple[str, str]]) -> Path:
+    """The three packages' source elsewhere, with edits: file -> (old text, new text)."""
+    for package in code.PACKAGES:
+        shutil.copytree(
+            ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__", "report", "speed", "*.npz")
+        )
+    for name, (old, new) in edits.items():
+        text = (folder / name).read_text()
+        assert old in text
+        (folder / name).write_text(text.replace(old, new, 1))
+    return folder
+
+
+def touched(folder: Path, series: bool = False, **edits: Any) -> set[str]:
+    """The models whose code is another after the edit."""
+    changed = copied(folder, {name.replace("__", "/") + ".py": edit for name, edit in edits.items()})
+    names = registry.names()
+    return {name for name in names if code.of_model(name, series, changed) != code.of_model(name, series)}
+
+
+EVERYONE = {"soden", "soden_ph", "soden_cox", "cox", "deepsurv", "cox_time", "deephit", "nnet_survival"}
+NEURAL = EVERYONE - {"cox"}
+DISCRETE = {"deephit", "nnet_survival"}
+
+
+@pytest.mark.parametrize(
+    ("edits", "models"),
+    [
+        ({"baselines__deephit": ("EPS = 1e-7", "EPS = 1e-6")}, {"deephit"}),
+        ({"baselines__deepsurv": ("EPS = 1e-7", "EPS = 1e-6")}, {"deepsurv", "cox_time"}),
+        ({"baselines__cox": ("RIDGE = 1e-4", "RIDGE = 1e-3")}, {"cox"}),
+        ({"soden__training": ("mul_(0.99)", "mul_(0.9)")}, NEURAL),
+        ({"soden__kernels__rmsprop": ("F(0.99)", "F(0.9)")}, NEURAL),  # imported inside a function
+        ({"benchmarks__study__trial": ("-valid_loss", "valid_loss")}, EVERYONE),
+        ({"benchmarks__data__preprocess": ("sd == 0, 1.0", "sd == 0, 2.0")}, EVERYONE),
+        ({"benchmarks__metrics__antolini": ("equal / 2", "equal / 3")}, DISCRETE),  # their validation score
+        ({"soden__gru": ("last[0]", "last[-1]")}, set()),  # only data with series need it
+        ({"soden__estimator": ("RISK_TIMES = 100", "RISK_TIMES = 50")}, set()),
+        ({"benchmarks__metrics__ibs": ("class", "ANY = 1\n\n\nclass")}, set()),
+        ({"baselines__deephit": ('"""DeepHit (', '"""Another docstring (')}, set()),
+        ({"baselines__deephit": ("EPS = 1e-7", "EPS   =   1e-7  # another comment")}, set()),
+    ],
+)  # fmt: skip
+def test_an_edit_touches_the_rows_that_depend_on_it(edits: Any, models: set[str], tmp_path: Path) -> None:
+    assert touched(tmp_path, **edits) == models
+
+
+def test_series_bring_their_encoder(tmp_path: Path) -> None:
+    assert touched(tmp_path, series=True, soden__gru=("last[0]", "last[-1]")) >= NEURAL - {"soden_cox"}
+
+
+def test_data_sets_metrics_and_the_simulation_have_their_own_code(tmp_path: Path) -> None:
+    edit = {"benchmarks/data/flchain.py": ("import", "import math\nimport")}
+    elsewhere = copied(tmp_path / "a", edit)
+    assert code.of_dataset("flchain", elsewhere) != code.of_dataset("flchain")
+    assert code.of_dataset("support", elsewhere) == code.of_dataset("support")
+    scored = copied(tmp_path / "b", {"benchmarks/study/evaluate.py": ("// 2", "// 3")})
+    assert code.of_metrics(scored) != code.of_metrics()
+    assert code.of_model("deepsurv", False, scored) == code.of_model("deepsurv")
+    queried = copied(tmp_path / "c", {})
+    sql = sorted((queried / "benchmarks" / "data").rglob("*.sql"))
+    assert sql, "MIMIC's features are made by SQL"
+    assert code.of_mimic(queried) == code.of_mimic()
+    sql[0].write_text(sql[0].read_text() + "\n-- more\n")
+    code.of_mimic.cache_clear(), code.of_dataset.cache_clear(), code._content.cache_clear()
+    assert code.of_mimic(queried) != code.of_mimic()
+    simulated = copied(tmp_path / "d", {"benchmarks/study/simulation.py": ("VALID = 5", "VALID = 4")})
+    assert code.of_simulation(simulated) != code.of_simulation()
+
+
+def test_types_alone_are_no_dependency() -> None:
+    text = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import soden.gru\nelse:\n    import soden.ode\n"
+    assert "soden.gru" not in set(code._imports(ast.parse(text)))
+    assert code.normalised('def f():\n    """Doc."""\n    return 1  # why\n') == code.normalised("def f(): return 1")
+    assert code.normalised("x = 'a'") != code.normalised("x = 'b'")
+
+
+# Numerics
 
 
 @pytest.fixture
-def copy(tmp_path: Path) -> Path:
-    for package in code.PACKAGES:
-        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
-    return tmp_path
+def untouched(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """An environment that says nothing; what `set_up` changes is undone."""
+    for name in (*numerics.PORTABLE, *numerics.THREADS, numerics.VARIABLE):
+        monkeypatch.setenv(name, "")  # so that it is restored
+        monkeypatch.delenv(name)
+    return monkeypatch
 
 
-def edit(root: Path, name: str, old: str, new: str) -> None:
-    path = root / name
-    text = path.read_text()
-    assert old in text, f"{name} has no {old!r}"
-    path.write_text(text.replace(old, new, 1))
-    for cached in (code.of_model, code.of_dataset, code.of_mimic, code.of_simulation, code.of_metrics):
-        cached.cache_clear()
-    code._imported.cache_clear()
-    code._content.cache_clear()
+def test_a_door_that_comes_too_late_says_so(untouched: pytest.MonkeyPatch) -> None:
+    """Numpy is loaded here, so nothing can be settled any more."""
+    with pytest.raises(numerics.TooLate, match=r"numpy.* came before benchmarks.numerics, .* not be portable"):
+        numerics.set_up()
+    assert numerics.VARIABLE not in os.environ
+    with pytest.raises(numerics.TooLate, match="nobody has settled the numerics"):
+        numerics.mode()
+    numerics.set_up("native")  # nothing has to change for it
+    assert numerics.mode() == numerics.kind() == "native"
 
 
-def models(root: Path) -> dict[str, str]:
-    return {name: code.of_model(name, False, root) for name in registry.names()}
+def test_portable_holds_every_library_and_native_frees_them(untouched: pytest.MonkeyPatch) -> None:
+    untouched.setattr(numerics, "LOADED_TOO_EARLY", ())
+    untouched.setenv("OMP_NUM_THREADS", "3")
+    numerics.set_up()
+    assert numerics.mode() == "portable"
+    assert {name: os.environ.get(name) for name in numerics.PORTABLE} == numerics.PORTABLE
+    assert [os.environ[name] for name in numerics.THREADS] == ["3", "1", "1", "1"]
+    numerics.set_up("native")
+    assert not set(numerics.PORTABLE) & set(os.environ)
+    untouched.setenv(numerics.VARIABLE, "fast")
+    with pytest.raises(ValueError, match="SODEN_NUMERICS must be portable or native; got 'fast'"):
+        numerics.set_up()
 
 
-def changed(root: Path, name: str, old: str, new: str) -> set[str]:
-    """The models whose rows are others after an edit."""
-    before = models(root)
-    edit(root, name, old, new)
-    after = models(root)
-    return {model for model in before if before[model] != after[model]}
+def test_what_each_library_reads_is_named() -> None:
+    """By the libraries' own manuals: one variable each for torch, MKL, oneDNN, OpenBLAS, numpy and numba."""
+    wanted = {"ATEN_CPU_CAPABILITY": "avx2", "MKL_CBWR": "COMPATIBLE", "OPENBLAS_CORETYPE": "Haswell"}
+    wanted |= {"NUMBA_CPU_NAME": "haswell", "NUMBA_DISABLE_INTEL_SVML": "1"}
+    assert wanted.items() <= numerics.PORTABLE.items()
+    assert {"ONEDNN_MAX_CPU_ISA", "NPY_DISABLE_CPU_FEATURES", "NUMBA_CPU_FEATURES"} <= set(numerics.PORTABLE)
 
 
-def test_how_code_is_written_changes_nothing(copy: Path) -> None:
-    assert changed(copy, "baselines/deepsurv.py", '"""DeepSurv', '"""Another docstring. DeepSurv') == set()
-    assert changed(copy, "baselines/deepsurv.py", "EPS = 1e-7", "# why\n\nEPS   =   (1e-7)") == set()
-    assert code.normalised("def f():\n    '''doc'''\n") == code.normalised("def f():\n    pass")
+def test_a_processor_without_avx2_has_bits_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for flags, has in (("fpu avx2 fma", True), ("fpu avx2", False), ("fpu avx fma", False)):
+        (tmp_path / "cpuinfo").write_text(f"processor : 0\nflags\t: {flags}\n")
+        monkeypatch.setattr(numerics.platform, "machine", lambda: "x86_64")
+        assert numerics._has_avx2(tmp_path / "cpuinfo") is has
+        monkeypatch.setattr(numerics.platform, "machine", lambda: "aarch64")
+        assert not numerics._has_avx2(tmp_path / "cpuinfo")
+    assert numerics.kind() == "own bits of aarch64"
+    assert "rows have the own bits of aarch64" in numerics.note()
 
 
-@pytest.mark.parametrize(
-    ("name", "old", "new", "wanted"),
-    [
-        ("baselines/deepsurv.py", "EPS = 1e-7", "EPS = 1e-6", {"deepsurv", "cox_time"}),  # Cox-Time asks it for events
-        ("baselines/deephit.py", "log_softmax", "log_Softmax", {"deephit"}),
-        ("baselines/cox.py", "RIDGE = 1e-4", "RIDGE = 1e-3", {"cox"}),
-        ("soden/solver.py", "TOLERANCE = 5e-3", "TOLERANCE = 4e-3", {"soden", "soden_ph", "soden_cox"}),
-        ("soden/kernels/ode.py", "CACHE = 1 << 21", "CACHE = 1 << 20", {"soden", "soden_ph", "soden_cox"}),
-        ("benchmarks/metrics/antolini.py", "import", "import os\nimport", {"deephit", "nnet_survival"}),
-        ("soden/gru.py", "static + width", "static + width + 0", set()),  # no static model loads it
-        ("soden/estimator.py", "import", "import os\nimport", set()),
-        ("benchmarks/study/tune.py", "import", "import os\nimport", set()),
-    ],
-)
-def test_an_edit_touches_what_depends_on_it(copy: Path, name: str, old: str, new: str, wanted: set[str]) -> None:
-    paper = {"cox", "deepsurv", "cox_time", "nnet_survival", "deephit", "soden", "soden_ph", "soden_cox"}
-    assert changed(copy, name, old, new) & paper == wanted
+# The registry of models
 
 
-@pytest.mark.parametrize(
-    ("name", "old"),
-    [
-        ("benchmarks/data/preprocess.py", "def design"),
-        ("benchmarks/study/trial.py", "def run_trial"),
-        ("benchmarks/seeds.py", "def seed_for"),
-        ("baselines/space.py", "def resolve"),
-        ("soden/types.py", "def concatenate"),
-    ],
-)
-def test_what_all_trials_run_touches_all_models(copy: Path, name: str, old: str) -> None:
-    assert changed(copy, name, old, f"unused = 1\n\n\n{old}") == set(registry.names())
+MODEL = 'class {cls}:\n    name = "{name}"\n    label = "{label}"\n    space = {{"lr": 1}}\n'
 
 
-def test_series_add_the_recurrent_encoder(copy: Path) -> None:
-    before = code.of_model("soden", True, copy)
-    assert before != code.of_model("soden", False, copy)
-    edit(copy, "soden/gru.py", "static + width", "static + width + 0")
-    assert code.of_model("soden", True, copy) != before
+def found(folder: Path, monkeypatch: pytest.MonkeyPatch, **files: str) -> dict[str, registry.Found]:
+    (folder / "baselines").mkdir(exist_ok=True)
+    for name, text in files.items():
+        (folder / "baselines" / f"{name}.py").write_text(text)
+    monkeypatch.setattr(registry, "ROOT", folder)
+    return registry._found.__wrapped__()
 
 
-def test_data_sets_and_metrics_have_their_own(copy: Path) -> None:
-    names = ("support", "metabric", "mimic", "mimic_seq", "simulated")
-    before = {name: code.of_dataset(name, copy) for name in names}
-    metrics, simulation = code.of_metrics(copy), code.of_simulation(copy)
-    sql = next((copy / "benchmarks" / "data" / "mimic3").rglob("*.sql")).relative_to(copy)
-    edit(copy, str(sql), "\n", "\n-- riddle\n")
-    after = {name: code.of_dataset(name, copy) for name in names}
-    assert {name for name in names if before[name] != after[name]} == {"mimic", "mimic_seq"}
-    edit(copy, "benchmarks/data/katzman.py", "SHIFT = 0.001", "SHIFT = 0.002")
-    later = {name: code.of_dataset(name, copy) for name in names}
-    assert {name for name in names if later[name] != after[name]} == {"support", "metabric"}
-    assert (code.of_metrics(copy), code.of_simulation(copy)) == (metrics, simulation)
-    edit(copy, "benchmarks/metrics/ibs.py", "import", "import os\nimport")
-    assert code.of_metrics(copy) != metrics
-    assert models(copy) == models(ROOT)
+def test_a_helper_with_a_model_s_name_removes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    helper = '\n\nclass Helper:\n    name = "mine"\n'
+    one = found(tmp_path, monkeypatch, a_model=MODEL.format(cls="Mine", name="mine", label="Mine") + helper, z=helper)
+    assert one == {"mine": registry.Found("baselines.a_model", "Mine", True, "loss")}
+    before = found(tmp_path, monkeypatch, a_helper=helper)  # also in a file that is read first
+    assert before == one
+
+
+def test_two_models_of_one_name_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {f: MODEL.format(cls=f.title(), name="mine", label=f) for f in ("one", "two")}
+    with pytest.raises(
+        ValueError, match=r"two models are named 'mine': baselines.one.One and baselines.two.Two; rename"
+    ):
+        found(tmp_path, monkeypatch, **texts)
+
+
+def test_search_and_selection_are_inherited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    base = 'class Base:\n    space = {"lr": 1}\n    select_by = "ctd"\n'
+    child = 'from baselines.base import Base\n\n\nclass Mine(Base):\n    name = "mine"\n    label = "Mine"\n'
+    assert found(tmp_path, monkeypatch, base=base, mine=child)["mine"][2:] == (True, "ctd")
 
 
 def test_no_model_is_imported_to_find_out() -> None:
