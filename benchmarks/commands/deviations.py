@@ -1,0 +1,25 @@
+"""Measure what single differences between text, numbers and code do to IBS and IBLL, for the report."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from benchmarks.data.files import replacing
+from benchmarks.results.deviations import FILE
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command-line form."""
+    parser.add_argument("--out", type=Path, default=FILE, help="CSV to write; default: where the report reads it")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Fit Cox and SODEN on the authors' splits, score them under every change, write and print the effects."""
+    from benchmarks.study.deviations import measure
+
+    found = measure()
+    with replacing(args.out) as part:
+        found.to_csv(part, index=False)
+    print(found.to_string(index=False))
+    return 0
