@@ -18,6 +18,7 @@ from benchmarks.report.conventions import comparisons, rankings
 from benchmarks.report.deviations import deviations
 from benchmarks.report.provenance import Expected, costs, failures
 from benchmarks.results.folder import Results, Row
+from benchmarks.results.search_noise import search_errors
 
 TEMPLATE = Path(__file__).with_name("template")
 MIME = {".png": "image/png", ".svg": "image/svg+xml"}
@@ -35,7 +36,8 @@ class Report:
 
 def build(run: Results, figures: Path, published: pd.DataFrame, expected: Sequence[Expected]) -> Report:
     """Compare, judge and render."""
-    rows = agreement(published, run.cells, run.marks)
+    search = None if run.hindsight is None else search_errors(run.hindsight)
+    rows = agreement(published, run.cells, run.marks, search)
     claims = check_claims(run, published)
     found = comparisons(run.conventions)
     cost = costs(run, expected)
@@ -46,6 +48,7 @@ def build(run: Results, figures: Path, published: pd.DataFrame, expected: Sequen
         figures=others,
         absent=absent,
         counts=html_context.count_rows(rows),
+        signed=html_context.signed_rows(rows),
         agreement=html_context.agreement_tables(rows, run),
         results=html_context.result_tables(run, rows),
         extras=html_context.extra_tables(run),

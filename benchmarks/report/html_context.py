@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks.report.agreement import VERDICTS, counts, table_name
+from benchmarks.report.agreement import DISTANCES, VERDICTS, counts, signed_differences, table_name, yardsticks
 from benchmarks.report.claims.check import VERDICTS as CLAIM_VERDICTS
 from benchmarks.report.conventions import Comparison, summary
 from benchmarks.report.html_format import (
@@ -43,6 +43,7 @@ def head(run: Results, rows: pd.DataFrame, claims: pd.DataFrame) -> Row:
         "cells": len(rows),
         "compared": compared,
         "tally": tally,
+        "yardsticks": yardsticks(rows),
         "claims": [{"verdict": v, "n": int(said.get(v, 0))} for v in CLAIM_VERDICTS],
         "n_claims": len(claims),
         "efforts": efforts,
@@ -122,6 +123,8 @@ def _agreement_row(row: Row) -> Row:
         "ours": mean_and_error(row["mean"], row["standard_error"]),
         "difference_text": number(row["difference"], 3, sign=True),
         "apart": number(row["standard_errors"], 1, sign=True),
+        "search": number(row["search_error"], 4),
+        "within": {True: "within", False: "beyond"}.get(row["within_search"], "–"),
         "rests": rests,
     }
 
@@ -129,6 +132,17 @@ def _agreement_row(row: Row) -> Row:
 def count_rows(rows: pd.DataFrame) -> list[Row]:
     """Cells per table and verdict."""
     return [dict(row) for row in counts(rows).to_dict("records")]
+
+
+def signed_rows(rows: pd.DataFrame) -> list[Row]:
+    """Mean signed differences of each model, and how many of its cells are close, near and far."""
+    compared = rows[rows["difference"].notna()].drop_duplicates(["dataset", "model", "metric", "g_tau"])
+    out = []
+    for row in signed_differences(rows).to_dict("records"):
+        mine = compared[(compared["dataset"] == row["dataset"]) & (compared["model"] == row["model"])]
+        found = mine["distance"].value_counts()
+        out.append({**row, **{name: int(found.get(name, 0)) for name in DISTANCES}})
+    return [{metric: row.get(metric) for metric in ("ctd", "ibll", "ibs", "nll")} | row for row in out]
 
 
 def result_tables(run: Results, rows: pd.DataFrame) -> list[Row]:

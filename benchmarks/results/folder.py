@@ -14,6 +14,7 @@ from benchmarks.data.files import read_npz
 from benchmarks.results.tidy import canonical_g_tau, read_table
 
 Row = dict[str, Any]
+HINDSIGHT = "hindsight.parquet"
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Results:
     evaluated: Mapping[tuple[str, str], dict[str, list[Row]]] = field(default_factory=dict)
     simulations: tuple[Row, ...] = ()  # one per repetition: arrays by name, and "meta"
     environment: Mapping[str, Any] = field(default_factory=dict)
+    hindsight: pd.DataFrame | None = None  # the best trials of each split on the test part, scored after the choice
 
     @property
     def risk_groups(self) -> list[Row]:
@@ -93,6 +95,7 @@ def read_results(path: Path) -> Results:
         },
         simulations=tuple(_simulation(file) for file in sorted((path / "simulation").glob("*.npz"), key=_number)),
         environment=_json(path / "environment.json"),
+        hindsight=pd.read_parquet(path / HINDSIGHT) if (path / HINDSIGHT).is_file() else None,
     )
 
 

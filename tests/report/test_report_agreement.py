@@ -3,11 +3,12 @@
 import math
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from support.run_folder import write_run
 
-from benchmarks.report.agreement import agreement, counts
+from benchmarks.report.agreement import agreement, counts, distance, signed_differences, yardsticks
 from benchmarks.results.folder import read_results
 from benchmarks.results.published import published_cells
 
@@ -90,3 +91,30 @@ def test_a_shifted_cell_drifts_by_what_it_was_shifted(tmp_path: Path) -> None:
     assert moved["standard_errors"].tolist() == pytest.approx([3, 3])
     assert moved["n_splits"].tolist() == [10, 10]
     assert moved["n_trials"].tolist() == [3, 3]
+
+
+@pytest.mark.parametrize(
+    ("gap", "word"), [(0.005, "close"), (-0.0050001, "near"), (0.01, "near"), (-0.0101, "far"), (float("nan"), "")]
+)
+def test_the_difference_itself_is_a_yardstick(gap: float, word: str) -> None:
+    assert distance(gap) == word
+
+
+def test_three_yardsticks_are_counted_and_a_model_off_throughout_is_one_finding() -> None:
+    cells = published_cells()
+    ours = cells.assign(status="ok", mean=cells["mean"] + np.where(cells["model"] == "cox_time", 0.008, 0.0))
+    keys = ["dataset", "model", "metric", "g_tau"]
+    search = cells.drop_duplicates(keys)[keys].assign(search_error=0.002)
+    search = search[search["dataset"] == "support"]
+    rows = agreement(cells, ours, {}, search)
+    found = yardsticks(rows)
+    n_off = int((cells["model"] == "cox_time").sum())
+    assert (found["compared"], found["near"], found["far"]) == (251, n_off, 0)
+    assert found["close"] == 251 - n_off
+    on_support = cells["dataset"] == "support"
+    assert found["searched"] == int(on_support.sum())
+    # 0.008 is more than 2 sqrt(2) x 0.002, nothing else is off.
+    assert found["searched"] - found["within_search"] == int((on_support & (cells["model"] == "cox_time")).sum())
+    signed = signed_differences(rows).set_index(["dataset", "model"])
+    assert signed.loc[("support", "cox_time"), ["ctd", "ibll", "ibs"]].to_numpy(float) == pytest.approx([0.008] * 3)
+    assert abs(signed.drop(index="cox_time", level="model")["ctd"].dropna()).max() < 1e-12

@@ -1,0 +1,65 @@
+"""Score each split's ten best trials on the test part, after the choice, for the search's own noise."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks.study.config import ROOT
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command-line form."""
+    parser.add_argument("--run", dest="name", default="reference", help="name or folder of a finished run")
+    parser.add_argument("--top", type=int, default=10, help="how many trials of each split")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--directory", type=Path, default=ROOT, help="where results/ is")
+
+
+def run(args: argparse.Namespace) -> int:
+    """One job per data set, model and split; what is there already is kept, so that a stopped one goes on."""
+    import pandas as pd
+
+    from benchmarks.data.files import replacing
+    from benchmarks.registry import is_searched
+    from benchmarks.results.folder import HINDSIGHT, find_run
+
+    folder = find_run(args.name, args.directory / "results")
+    trials = pd.read_parquet(folder / "trials.parquet")
+    path = folder / HINDSIGHT
+    kept = pd.read_parquet(path) if path.is_file() else pd.DataFrame(columns=["dataset", "model", "split"])
+    done = {key for key, _ in kept.groupby(["dataset", "model", "split"])}
+    wanted = [
+        key for key, _ in trials.groupby(["dataset", "model", "split"]) if key not in done and is_searched(key[1])
+    ]
+    print(f"{len(wanted)} splits to score, {len(done)} there already")
+    with ProcessPoolExecutor(args.jobs) as pool:
+        for number, rows in enumerate(pool.map(partial(_split, folder, args.top), wanted), start=1):
+            kept = pd.concat([kept, pd.DataFrame(rows)], ignore_index=True)
+            if number % 10 == 0 or number == len(wanted):
+                with replacing(path) as part:
+                    kept.sort_values(["dataset", "model", "split", "rank", "metric", "g_tau"]).to_parquet(
+                        part, index=False
+                    )
+                print(f"  {number}/{len(wanted)}", flush=True)
+    print(path)
+    return 0
+
+
+def _split(folder: Path, top: int, key: tuple[str, str, int]) -> list[dict[str, Any]]:
+    import pandas as pd
+
+    from benchmarks.study.audit import Again
+    from benchmarks.study.hindsight import of_split
+    from benchmarks.study.rows import plain_rows
+
+    names = ("dataset", "model", "split")
+    filters = [(name, "==", value) for name, value in zip(names, key, strict=True)]
+    rows = list(plain_rows(pd.read_parquet(folder / "trials.parquet", filters=filters)))
+    with tempfile.TemporaryDirectory() as work:
+        again = Again(folder, Path(work))
+        return of_split(again, rows, top, again.config["evaluation"]["convention"])
