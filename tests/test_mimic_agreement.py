@@ -10,8 +10,9 @@ import pytest
 from conftest import beside
 
 from benchmarks.data.mimic3 import MimicOptions, build
-from benchmarks.data.mimic3.synthesise import MARKER, write
-from benchmarks.data.mimic3.synthesise_tables import schema_of
+from benchmarks.data.mimic3.synthesise import write
+from benchmarks.data.mimic3.synthesise.tables import schema_of
+from benchmarks.data.mimic3.tables import SYNTHETIC_MARKER
 
 # Only the order of summing in a mean differs between the two: a few units in the last place.
 CLOSE = {"rtol": 1e-12, "atol": 1e-11}
@@ -48,7 +49,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tables = ["PATIENTS", "ADMISSIONS", "ICUSTAYS", "SERVICES", "DIAGNOSES_ICD", "CHARTEVENTS", "LABEVENTS"]
     tables += ["OUTPUTEVENTS", "PROCEDUREEVENTS_MV", "D_ITEMS", "D_LABITEMS"]
     mimic_hostile.write(folder, 500, seed=7, columns={table: schema_of(table).names for table in tables})
-    (folder / MARKER).write_text("random rows")
+    (folder / SYNTHETIC_MARKER).write_text("random rows")
     return folder
 
 

@@ -36,7 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         if name == "synthesise":
             stage.add_argument("--patients", type=int, required=True)
             stage.add_argument("--seed", type=int, default=0)
-            stage.add_argument("--rows-chartevents", type=int, help="lengthen CHARTEVENTS to so many rows")
+            rows = stage.add_mutually_exclusive_group()
+            rows.add_argument("--rows-chartevents", type=int, help="lengthen CHARTEVENTS to so many rows")
+            rows.add_argument("--real-density", action="store_true", help="as many rows per patient as v1.4: 7,109")
             stage.add_argument("--no-compress", action="store_true", help="plain .csv instead of .csv.gz")
             continue
         if name != "features":
@@ -51,9 +53,10 @@ def run(args: argparse.Namespace) -> int:
     """Run the stage; what is wrong with the tables is said in one line, without quoting a record."""
     try:
         if args.stage == "synthesise":
-            from benchmarks.data.mimic3.synthesise import write
+            from benchmarks.data.mimic3.synthesise import ROWS_PER_PATIENT, write
 
-            write(args.out, args.patients, args.seed, args.rows_chartevents, not args.no_compress)
+            rows = round(args.patients * ROWS_PER_PATIENT) if args.real_density else args.rows_chartevents
+            write(args.out, args.patients, args.seed, rows, not args.no_compress)
             return 0
         _run_stage(args, _options(args))
     except (MimicError, ValueError) as error:

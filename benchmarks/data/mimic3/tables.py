@@ -52,7 +52,7 @@ def open_tables(raw: Path) -> dict[str, RawTable]:
     if not raw.is_dir():
         raise MimicError(f"no folder {raw}: give the folder that holds the tables of {_SOURCE}")
     _refuse_mimic_iv(raw)
-    found = {fact["table"]: path for fact in facts("tables") if (path := _find(raw, fact["table"]))}
+    found = {fact["table"]: path for fact in facts("tables") if (path := find_table(raw, fact["table"]))}
     missing = [fact["table"] for fact in facts("tables") if fact["table"] not in found]
     if missing:
         raise MimicError(
@@ -84,7 +84,8 @@ def check_rows(table: RawTable, rows: int, mark: str, action: str) -> None:
     warnings.warn(message, stacklevel=2)
 
 
-def _find(raw: Path, name: str) -> Path | None:
+def find_table(raw: Path, name: str) -> Path | None:
+    """The file of a table, whatever its case and format."""
     files = {path.name.lower(): path for path in sorted(raw.iterdir())}
     return next((files[key] for suffix in _SUFFIXES if (key := name.lower() + suffix) in files), None)
 
@@ -92,7 +93,7 @@ def _find(raw: Path, name: str) -> Path | None:
 def _refuse_mimic_iv(raw: Path) -> None:
     """MIMIC-IV lies in folders hosp/ and icu/, and its patients have an anchor age instead of a date of birth."""
     folders = [folder for folder in (raw, raw / "hosp") if folder.is_dir()]
-    patients = [path for folder in folders if (path := _find(folder, "PATIENTS"))]
+    patients = [path for folder in folders if (path := find_table(folder, "PATIENTS"))]
     if any("ANCHOR_AGE" in _header(path) for path in patients):
         raise MimicError(f"{raw} holds MIMIC-IV; the paper's data sets are built from {_SOURCE}")
 
