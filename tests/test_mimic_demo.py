@@ -34,8 +34,8 @@ def result(out: Path) -> Result:
 
 def test_funnel(result: Result) -> None:
     """100 -> 92 -> 90 was counted without blood gases; a gas six hours before INTIME makes one span long enough."""
-    assert result.flow["left_without_gases"].tolist() == [100, 100, 100, 100, 92, 90, 90]
-    assert result.flow["left"].tolist() == [100, 100, 100, 100, 93, 90, 90]
+    assert result.flow["left_without_gases"].tolist() == [100, 100, 100, 100, 100, 92, 90, 90]
+    assert result.flow["left"].tolist() == [100, 100, 100, 100, 100, 93, 90, 90]
 
 
 def test_first_admission_is_the_earliest(out: Path) -> None:

@@ -47,7 +47,10 @@ def wanted_ids(table: RawTable, icustays: Path) -> dict[str, Collection[int]]:
     key = "ICUSTAY_ID" if "ICUSTAY_ID" in table.types else "HADM_ID"
     ids = pc.unique(pq.ParquetFile(icustays).read([key.lower()]).column(0)).to_pylist()
     items = {
-        int(fact["itemid"]) for file in ("items", "ventilation") for fact in facts(file) if fact["table"] == table.name
+        int(fact["itemid"])
+        for file in ("items", "ventilation", "lab_list")
+        for fact in facts(file)
+        if fact["table"] == table.name
     }
     return {key: ids} | ({"ITEMID": items} if "ITEMID" in table.types else {})
 

@@ -81,7 +81,8 @@ class TableWriter:
             file: Any = stack.enter_context(stack.enter_context(replacing(self._path)).open("wb"))
             if self._compress:
                 # isal takes a fifth of the time of zlib; a header without name and time: equal rows, equal bytes
-                file = stack.enter_context(IGzipFile("", "wb", LEVEL, file, mtime=0))
+                packed = IGzipFile("", "wb", LEVEL, file, mtime=0)  # type: ignore[no-untyped-call]
+                file = stack.enter_context(packed)
                 file = stack.enter_context(io.BufferedWriter(file, 1 << 20))
             options = pyarrow.csv.WriteOptions(batch_size=65536)
             self._csv = stack.enter_context(pyarrow.csv.CSVWriter(file, self._schema, write_options=options))
