@@ -343,7 +343,7 @@ DEFAULTS |= {"lost_admissions": "keep", "alive_by": "deathtime"}
 
 
 def lost(tables: Tables, subject: int, hadm: int) -> bool:
-    """An ICU stay without a GCS row, or without a listed laboratory value: its row has no time, and the worker fails."""
+    """An ICU stay without a GCS row, or without a listed laboratory value: its row has no time, the worker fails."""
     for intime, stay in tables.stays[(hadm,)]:
         coma_rows = [r for r in good(tables.chart[(stay,)]) if r[1] in VERBAL | MOTOR | EYES and r[0] >= intime]
         drawn = [t for t, item, _, x in tables.labs[(subject, hadm)] if item in LISTED and x is not None and x > 0]

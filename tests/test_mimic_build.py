@@ -1,4 +1,4 @@
-"""A build as a whole: the same bytes with any number of threads, and no marker of a finished build beside unfinished data."""
+"""A build as a whole: the same bytes with any number of threads, no finished-marker beside unfinished data."""
 
 import os
 from pathlib import Path
@@ -19,7 +19,7 @@ BUILT = ("mimic.parquet", "mimic_seq.parquet", "stays.parquet", "flow.csv", "che
 
 @pytest.mark.slow
 def test_threads_change_no_byte(tmp_path: Path) -> None:
-    """DuckDB hands out 122,880 rows or a Parquet row group at a time; with its own favg, this test fails at this size."""
+    """DuckDB hands out 122,880 rows or a Parquet row group at a time; with its own favg this test fails."""
     write(tmp_path / "raw", patients=1500, seed=4)
     out, found = tmp_path / "out", []
     build(tmp_path / "raw", out, MimicOptions(threads=1))

@@ -137,7 +137,7 @@ def test_options_of_the_cohort(options: dict[str, object], inside: set[str], tmp
         "censored": ward.patient(),
     }
     who["short"].chart(1, 211, 80)
-    # The notebook keeps whom it has a GCS of, at INTIME or later, and a lab from six hours before INTIME on, in every stay.
+    # The notebook keeps whom it has a GCS of, at INTIME or later, and a lab from six hours before INTIME on.
     for name, coma, lab in (("adult", 0, -6), ("late dod", 1, 1), ("censored", 0, -6 - 1 / 60)):
         who[name].chart(coma, 454, 6)
         who[name].lab(lab, 50912, 1.0)  # creatinine: listed, though no column needs it
@@ -149,7 +149,7 @@ def test_options_of_the_cohort(options: dict[str, object], inside: set[str], tmp
 def test_one_bad_stay_loses_an_admission(
     second: tuple[float | None, float | None], inside: bool, tmp_path: Path
 ) -> None:
-    """The notebook's accident asks for GCS and labs in *every* ICU stay; a lab counts for each stay it is late enough for."""
+    """The notebook's accident asks for GCS and labs in *every* ICU stay; one lab may serve several."""
     ward = Hospital()
     people = [ward.patient() for _ in range(3)]
     for person in people:

@@ -11,12 +11,14 @@ from benchmarks.data.mimic3.cohort import build_cohort
 from benchmarks.data.mimic3.events import TABLES, build_events
 from benchmarks.data.mimic3.features import MARKER, build_features
 from benchmarks.data.mimic3.options import MimicOptions
+from benchmarks.data.mimic3.tables import refuse_same
 
 
 def build(raw_dir: Path, out_dir: Path, options: MimicOptions | None = None) -> None:
     """All stages in a folder beside `out_dir`, moved into place only when every file is complete."""
     options = options or MimicOptions()
     raw_dir, out_dir = Path(raw_dir), Path(out_dir)
+    refuse_same(raw_dir, out_dir)
     out_dir.parent.mkdir(parents=True, exist_ok=True)
     staging = Path(tempfile.mkdtemp(dir=out_dir.parent, prefix=f".{out_dir.name}-"))
     try:

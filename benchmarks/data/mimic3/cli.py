@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import get_args, get_type_hints
 
 from benchmarks.data.mimic3 import MimicError, MimicOptions, build
+from benchmarks.data.mimic3.checks import table_of
 from benchmarks.data.mimic3.cohort import build_cohort
 from benchmarks.data.mimic3.events import TABLES, build_events
 from benchmarks.data.mimic3.features import build_features
@@ -29,9 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("cohort", "stage 1: who is in, from the small tables"),
         ("events", "stage 2: one pass over one event table"),
         ("features", "stage 3: both data sets, flow.csv and checks.csv"),
+        ("check", "print what was built beside public figures, as a table to paste"),
         ("synthesise", "write invented tables with MIMIC-III's schema"),
     ):
         stage = stages.add_parser(name, help=text, description=text)
+        if name == "check":
+            stage.add_argument("--built", type=Path, required=True, help="folder of a finished build")
+            continue
         stage.add_argument("--out", type=Path, required=True, help="folder to write to")
         if name == "synthesise":
             stage.add_argument("--patients", type=int, required=True)
@@ -58,9 +63,15 @@ def run(args: argparse.Namespace) -> int:
             rows = round(args.patients * ROWS_PER_PATIENT) if args.real_density else args.rows_chartevents
             write(args.out, args.patients, args.seed, rows, not args.no_compress)
             return 0
+        if args.stage == "check":
+            print(*table_of(args.built), sep="\n")
+            return 0
         _run_stage(args, _options(args))
     except (MimicError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"error: {error.strerror}: {error.filename}; give folders you may read and write", file=sys.stderr)
         return 2
     if args.stage in ("build", "features"):
         _print_flow(args.out / "flow.csv")

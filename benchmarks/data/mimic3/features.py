@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 
 from benchmarks.data.files import replacing
-from benchmarks.data.mimic3.checks import write_checks
+from benchmarks.data.mimic3.checks import FILE, write_checks
 from benchmarks.data.mimic3.database import count, database, load_facts, run_sql, scan_parquet, write_parquet
 from benchmarks.data.mimic3.events import TABLES, raw_rows
 from benchmarks.data.mimic3.options import MimicOptions
@@ -36,7 +36,7 @@ def build_features(out: Path, options: MimicOptions) -> None:
     with database(options, out) as connection:
         prepare(connection, out)
         run_sql(connection, "labels", options.choices())
-        flow = _flow(connection, cohort["left"])
+        flow = cohort["flow"] = _flow(connection, cohort["left"])
         _complain(flow, cohort["mark"])
         run_sql(connection, "features")
         with replacing(out / "stays.parquet") as part:
@@ -45,8 +45,8 @@ def build_features(out: Path, options: MimicOptions) -> None:
             write_parquet(connection, mimic_query(options), part)
         with replacing(out / "mimic_seq.parquet") as part:
             observed = build_series(connection, options, part)
-        with replacing(out / "checks.csv") as part:
-            write_checks(connection, part, out / "mimic.parquet", cohort, observed)
+        with replacing(out / FILE) as part:
+            write_checks(connection, part, out, cohort, observed)
     with replacing(out / "flow.csv") as part:
         _write_csv(part, flow)
     with replacing(out / MARKER) as part:

@@ -90,7 +90,12 @@ def _folder(label: str, chosen: Mapping[str, Any], settings: DataSettings) -> Pa
     key = json.dumps([raw and str(Path(raw).resolve()), not raw and [patients, settings.seed], options.choices()])
     folder = settings.cache / "mimic3" / hashlib.sha256(key.encode()).hexdigest()[:16]
     if not (folder / MARKER).exists():
-        build(Path(raw) if raw else _synthesised(folder, patients, settings.seed), folder, options)
+        try:
+            build(Path(raw) if raw else _synthesised(folder, patients, settings.seed), folder, options)
+        except OSError as error:
+            tried = [(str(error.filename), str(error.strerror))]
+            advice = "set data.cache in the config, or the variable SODEN_CACHE, to a folder you may write to"
+            raise DataUnavailable(label, tried, advice) from error
     return folder
 
 

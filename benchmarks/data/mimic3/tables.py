@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 FACTS = Path(__file__).parent / "facts"
 SYNTHETIC_MARKER = "SYNTHETIC.txt"  # written beside tables that the synthesiser made
 DEMO_PATIENTS = 100
+ROW_ID = "ROW_ID"  # numbers the rows of each table in v1.4; read where it is there, to notice rows that come twice
 _LONGEST_HEADER = 1 << 16
 _SUFFIXES = (".parquet", ".csv", ".csv.gz")
 _SOURCE = "MIMIC-III v1.4 (https://physionet.org/content/mimiciii/1.4/)"
@@ -60,6 +61,12 @@ def open_tables(raw: Path) -> dict[str, RawTable]:
             f"(wanted as .csv.gz, .csv or .parquet); download them from {_SOURCE}"
         )
     return {fact["table"]: _open(found[fact["table"]], fact) for fact in facts("tables")}
+
+
+def refuse_same(raw: Path, out: Path) -> None:
+    """What is built must not lie among the tables it is built from."""
+    if raw.resolve() == out.resolve():
+        raise MimicError(f"--out is the folder of the raw tables, {raw}; give a folder of its own to what is built")
 
 
 def mark_of(raw: Path, patients: int) -> str:
@@ -110,6 +117,8 @@ def _open(path: Path, fact: dict[str, str]) -> RawTable:
             f"it has {', '.join(header)}. Is this {_SOURCE}?"
         )
     types = {name: _type(fact["table"], name) for name in wanted}
+    if ROW_ID in header:
+        types[ROW_ID] = pa.int64()
     return RawTable(fact["table"], path, header, types, int(fact["rows_v1_4"]))
 
 
@@ -144,6 +153,10 @@ def _first_lines(path: Path) -> tuple[list[str], bool]:
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             lines = file.readline(_LONGEST_HEADER), file.readline(_LONGEST_HEADER)
+        if b"\r" in lines[0].rstrip(b"\r\n"):
+            raise MimicError(
+                f"{path.name} ends its lines with CR alone, as old Macintosh programs do; use the file as downloaded"
+            )
         return next(csv.reader([lines[0].decode("utf-8-sig").strip()]), []), bool(lines[1].strip())
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise MimicError(f"{path.name} is truncated or damaged gzip; download it again from {_SOURCE}") from None
