@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import get_args, get_type_hints
 
 from benchmarks.data.mimic3 import MimicError, MimicOptions, build
+from benchmarks.data.mimic3.checks import table_of
 from benchmarks.data.mimic3.cohort import build_cohort
 from benchmarks.data.mimic3.events import TABLES, build_events
 from benchmarks.data.mimic3.features import build_features
@@ -29,14 +30,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("cohort", "stage 1: who is in, from the small tables"),
         ("events", "stage 2: one pass over one event table"),
         ("features", "stage 3: both data sets, flow.csv and checks.csv"),
+        ("check", "print what was built beside public figures, as a table to paste"),
         ("synthesise", "write invented tables with MIMIC-III's schema"),
     ):
         stage = stages.add_parser(name, help=text, description=text)
+        if name == "check":
+            stage.add_argument("--built", type=Path, required=True, help="folder of a finished build")
+            continue
         stage.add_argument("--out", type=Path, required=True, help="folder to write to")
         if name == "synthesise":
             stage.add_argument("--patients", type=int, required=True)
             stage.add_argument("--seed", type=int, default=0)
-            stage.add_argument("--rows-chartevents", type=int, help="lengthen CHARTEVENTS to so many rows")
+            rows = stage.add_mutually_exclusive_group()
+            rows.add_argument("--rows-chartevents", type=int, help="lengthen CHARTEVENTS to so many rows")
+            rows.add_argument("--real-density", action="store_true", help="as many rows per patient as v1.4: 7,109")
             stage.add_argument("--no-compress", action="store_true", help="plain .csv instead of .csv.gz")
             continue
         if name != "features":
@@ -51,13 +58,20 @@ def run(args: argparse.Namespace) -> int:
     """Run the stage; what is wrong with the tables is said in one line, without quoting a record."""
     try:
         if args.stage == "synthesise":
-            from benchmarks.data.mimic3.synthesise import write
+            from benchmarks.data.mimic3.synthesise import ROWS_PER_PATIENT, write
 
-            write(args.out, args.patients, args.seed, args.rows_chartevents, not args.no_compress)
+            rows = round(args.patients * ROWS_PER_PATIENT) if args.real_density else args.rows_chartevents
+            write(args.out, args.patients, args.seed, rows, not args.no_compress)
+            return 0
+        if args.stage == "check":
+            print(*table_of(args.built), sep="\n")
             return 0
         _run_stage(args, _options(args))
     except (MimicError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"error: {error.strerror}: {error.filename}; give folders you may read and write", file=sys.stderr)
         return 2
     if args.stage in ("build", "features"):
         _print_flow(args.out / "flow.csv")

@@ -4,10 +4,13 @@ import gzip
 from collections.abc import Callable
 from pathlib import Path
 
+import numba.core.caching
 import pytest
 from support.mimic_hand import HEADERS, Hospital
 
-from benchmarks.data.mimic3 import MimicError, MimicOptions, build
+from benchmarks import data
+from benchmarks.__main__ import main
+from benchmarks.data.mimic3 import MimicError, MimicOptions, build, linefilter
 
 
 @pytest.fixture
@@ -148,6 +151,78 @@ def test_another_version_on_purpose(raw: Path) -> None:
     texts = [str(warning.message) for warning in caught]
     assert sum("rows where v1.4 has" in text for text in texts) == len(HEADERS)
     assert any("N = 3 leaves the published 35,304 +- 2%; flow.csv shows at which rule" in text for text in texts)
+
+
+def test_out_is_raw(raw: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted(raw.iterdir())
+    same = str(raw.parent / "raw" / ".." / "raw")
+    for stage in (["build"], ["cohort"], ["events", "--table", "LABEVENTS"]):
+        assert main(["mimic", *stage, "--raw", str(raw), "--out", same]) == 2
+        assert "error: --out is the folder of the raw tables" in capsys.readouterr().err
+    assert sorted(raw.iterdir()) == before
+
+
+@pytest.mark.parametrize(("table", "column"), [("CHARTEVENTS", 3), ("LABEVENTS", 3), ("SERVICES", 2)])
+def test_table_of_other_ids(raw: Path, table: str, column: int) -> None:
+    """ICUSTAY_ID, ITEMID, HADM_ID moved by a million: nothing matches, and all would be missing."""
+
+    def move(text: str) -> str:
+        header, *lines = [line.split(",") for line in text.splitlines()]
+        moved = [[*line[:column], str(int(line[column] or 0) + 1_000_000), *line[column + 1 :]] for line in lines]
+        return "".join(",".join(line) + "\n" for line in [header, *moved])
+
+    edit(raw / f"{table}.csv", move)
+    refused(raw, rf"none of the \d+ rows of {table}\.csv belongs to the cohort's stays and the needed items")
+
+
+@pytest.mark.parametrize("table", ["PATIENTS", "OUTPUTEVENTS", "CHARTEVENTS"])
+def test_doubled_table(raw: Path, table: str) -> None:
+    """As `cat a a`, header and all; invented tables have no row count to tell by."""
+    edit(raw / f"{table}.csv", lambda text: text + text.split("\n", 1)[1])
+    refused(raw, rf"{table}\.csv holds rows with the same ROW_ID: it was joined or loaded twice; download it again")
+
+
+def test_doubled_gzip_with_both_headers(raw: Path) -> None:
+    path = raw / "LABEVENTS.csv"
+    (raw / "LABEVENTS.csv.gz").write_bytes(2 * gzip.compress(path.read_bytes()))
+    path.unlink()
+    refused(raw, r"LABEVENTS\.csv\.gz holds rows with the same ROW_ID")
+
+
+def test_a_table_without_row_ids_is_welcome(raw: Path) -> None:
+    for path in raw.glob("*.csv"):
+        edit(path, lambda text: "".join(line.split(",", 1)[1] + "\n" for line in text.splitlines()))
+    build(raw, raw.parent / "out")
+
+
+def test_line_ends_of_old_macintoshes(raw: Path) -> None:
+    path = raw / "OUTPUTEVENTS.csv"
+    path.write_bytes(path.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r"))
+    refused(
+        raw, r"OUTPUTEVENTS\.csv ends its lines with CR alone, as old Macintosh programs do; use the file as downloaded"
+    )
+
+
+def test_folder_that_cannot_be_written(raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("in the way")
+    assert main(["mimic", "build", "--raw", str(raw), "--out", str(tmp_path / "file" / "out")]) == 2
+    error = capsys.readouterr().err
+    assert error == f"error: File exists: {tmp_path / 'file'}; give folders you may read and write\n"
+
+
+def test_cache_that_cannot_be_written(raw: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    settings = data.DataSettings(folders=(), cache=tmp_path / "file", options={"mimic": {"raw": str(raw)}})
+    with pytest.raises(data.DataUnavailable, match=r"Not a directory\n(?s:.*)set data.cache .* SODEN_CACHE"):
+        data.load("mimic", settings)
+
+
+def test_home_that_cannot_be_written(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No place to keep compiled code: it is compiled again instead of failing."""
+    monkeypatch.setattr(numba.core.caching.CacheImpl, "_locator_classes", [])
+    monkeypatch.setattr(linefilter, "_scan", linefilter._compiled(linefilter._scan.py_func))
+    monkeypatch.setenv("HOME", str(raw / "PATIENTS.csv"))
+    build(raw, raw.parent / "out")
 
 
 def test_mimic_iv(raw: Path) -> None:

@@ -86,7 +86,7 @@ def test_stages_give_what_build_gives(raw: Path, tmp_path: Path, capsys: pytest.
     one, stages = str(tmp_path / "one"), str(tmp_path / "stages")
     choices = ["--min-age", "16", "--options", json.dumps({"age_over_89": "91.4"}), "--no-progress"]
     assert main(["mimic", "build", "--raw", str(raw), "--out", one, *choices]) == 0
-    assert "6        4    35304  alive 24 hours after INTIME" in capsys.readouterr().out
+    assert "7        4    35304  alive 24 hours after INTIME" in capsys.readouterr().out
     assert main(["mimic", "cohort", "--raw", str(raw), "--out", stages, *choices]) == 0
     for table in ("services", "diagnoses_icd", "procedureevents_mv", "outputevents", "labevents", "CHARTEVENTS"):
         assert main(["mimic", "events", "--table", table, "--raw", str(raw), "--out", stages, *choices]) == 0

@@ -61,6 +61,9 @@ def ward() -> Hospital:
         who.chart(2, 211, rate)
         who.lab(3, 51006, rate)
         who.chart(3, 467, 'Ventilator, "new"\nsecond line')
+    # An item of no use, and nobody's stay.
+    ward.add("CHARTEVENTS", ICUSTAY_ID=200002, ITEMID=2, CHARTTIME="2150-01-10 15:00:00", VALUENUM=1)
+    ward.add("CHARTEVENTS", ICUSTAY_ID=399999, ITEMID=211, CHARTTIME="2150-01-10 15:00:00", VALUENUM=80)
     return ward
 
 
@@ -110,9 +113,9 @@ def test_only_needed_columns_items_and_stays_are_kept(ward: Hospital, tmp_path: 
     build(raw, tmp_path / "out")
     kept = pq.read_table(tmp_path / "out/events/chartevents.parquet")
     assert kept.column_names == ["icustay_id", "itemid", "charttime", "value", "valuenum"]
-    # Of the rows, those of the bystander without ICU stay go; 4 per patient stay.
-    assert kept.num_rows == 3 * 4
-    assert raw_rows(tmp_path / "out/events/chartevents.parquet") == 3 * 4 + 1
+    # 4 per patient and one of the bystander stay, the two others of the fixture go.
+    assert kept.num_rows == 3 * 4 + 1
+    assert raw_rows(tmp_path / "out/events/chartevents.parquet") == 3 * 4 + 3
 
 
 def test_progress_says_rows_and_rate_but_nothing_about_patients(
@@ -121,7 +124,7 @@ def test_progress_says_rows_and_rate_but_nothing_about_patients(
     build(ward.write(tmp_path / "raw"), tmp_path / "out", MimicOptions(progress=True))
     lines = capsys.readouterr().err.splitlines()
     assert [line.split(":")[0] for line in lines] == list(HEADERS)
-    assert lines[-1].startswith("CHARTEVENTS: 13 rows in 0:00:0")
+    assert lines[-1].startswith("CHARTEVENTS: 15 rows in 0:00:0")
     assert lines[-1].endswith(" rows/s")
 
 

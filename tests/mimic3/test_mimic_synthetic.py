@@ -10,10 +10,11 @@ import pyarrow.csv
 import pytest
 from conftest import beside
 
-from benchmarks.data.mimic3 import build
-from benchmarks.data.mimic3.synthesise import MARKER, write
-from benchmarks.data.mimic3.synthesise_people import death_years
-from benchmarks.data.mimic3.synthesise_tables import COLUMNS, schema_of, to_arrow
+from benchmarks.data.mimic3 import MimicError, build
+from benchmarks.data.mimic3.synthesise import write, writer
+from benchmarks.data.mimic3.synthesise.people import death_years
+from benchmarks.data.mimic3.synthesise.tables import COLUMNS, schema_of, to_arrow
+from benchmarks.data.mimic3.tables import SYNTHETIC_MARKER
 
 Tables = dict[str, pd.DataFrame]
 PATIENTS = 900
@@ -140,7 +141,7 @@ def test_most_chart_rows_are_of_no_use(tables: Tables, folder: Path) -> None:
     from support.mimic_reference_items import CHARTED
 
     assert tables["CHARTEVENTS"]["ITEMID"].isin(CHARTED).mean() < 0.5
-    assert "Invented" in (folder / MARKER).read_text()
+    assert "Invented" in (folder / SYNTHETIC_MARKER).read_text()
 
 
 def test_equal_seeds_give_equal_bytes(tmp_path: Path) -> None:
@@ -158,10 +159,32 @@ def test_chartevents_grows_to_the_wanted_size(tmp_path: Path) -> None:
     assert len(lines) == 600_002
     assert lines[-1].startswith(b"600001,")
     assert 80 <= np.mean([len(line) for line in lines]) <= 110
-    with pytest.raises(
-        ValueError, match=r"rows_chartevents is 5, but these patients alone need \d+ rows; ask for more"
-    ):
+    # v1.4 has 27,854,055 rows of LABEVENTS and 4,349,218 of OUTPUTEVENTS beside 330,712,483 of CHARTEVENTS.
+    for table, rows in (("LABEVENTS", 50_535), ("OUTPUTEVENTS", 7_891)):
+        assert len((tmp_path / f"{table}.csv").read_bytes().splitlines()) == rows + 1
+
+
+def test_too_few_rows_are_refused_and_leave_no_table(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"rows_chartevents is 5, but these patients alone need \d+ rows or more; ask"):
         write(tmp_path, patients=10, seed=0, rows_chartevents=5)
+    assert [path.name for path in tmp_path.iterdir()] == [SYNTHETIC_MARKER]
+
+
+def test_patients_are_written_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five patients at a time: the number of rows is exact, and tables stay in order of patient."""
+    monkeypatch.setattr(writer, "PATIENTS", 5)
+    write(tmp_path, patients=12, seed=1, rows_chartevents=40_000, compress=False)
+    table = pyarrow.csv.read_csv(tmp_path / "CHARTEVENTS.csv").to_pandas()
+    assert table["ROW_ID"].tolist() == list(range(1, 40_001))
+    assert table["SUBJECT_ID"].is_monotonic_increasing
+    assert table["SUBJECT_ID"].nunique() == 12
+
+
+def test_real_tables_are_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "admissions.csv").write_text("row_id\n")
+    with pytest.raises(MimicError, match=r"holds tables that were not invented \(ADMISSIONS, \.\.\.\); give another"):
+        write(tmp_path, patients=10)
+    assert [path.name for path in tmp_path.iterdir()] == ["admissions.csv"]
 
 
 def test_bad_arguments_are_named(tmp_path: Path) -> None:

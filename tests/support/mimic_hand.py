@@ -37,13 +37,13 @@ class Hospital:
     patients: int = 0
 
     def __post_init__(self) -> None:
-        # Somebody without an ICU stay, so that no table is empty.
+        # Somebody with a needed row in every table and not one value to use, who therefore leaves at rule 4.
         other = {"SUBJECT_ID": 99999, "HADM_ID": 199999, "ICUSTAY_ID": 299999, "CHARTTIME": at(0), "STARTTIME": at(0)}
-        other |= {"ITEMID": 1, "ICD9_CODE": "4019", "TRANSFERTIME": at(0), "CURR_SERVICE": "MED"}
+        other |= {"ICD9_CODE": "4019", "TRANSFERTIME": at(0), "CURR_SERVICE": "MED", "INTIME": at(0), "OUTTIME": at(9)}
         other |= {"DOB": "2100-01-01 00:00:00", "ADMITTIME": at(0), "DISCHTIME": at(9), "ADMISSION_TYPE": "EMERGENCY"}
+        items = {"CHARTEVENTS": 211, "LABEVENTS": 51006, "OUTPUTEVENTS": 40055, "PROCEDUREEVENTS_MV": 227194}
         for table in HEADERS:
-            if table != "ICUSTAYS":
-                self.add(table, **other)
+            self.add(table, **(other | {"ITEMID": items.get(table)}))
 
     def add(self, table: str, **row: Any) -> None:
         known = HEADERS[table].split()

@@ -18,6 +18,7 @@ from support.mimic_reference_items import (
     GAS_TOP,
     HEART,
     LABS,
+    LISTED,
     MOTOR,
     OFF,
     SERIES,
@@ -35,7 +36,9 @@ HOUR, DAY, YEAR = 3600, 86400, 365.25 * 86400
 
 @dataclass
 class Reference:
-    counts: list[int]  # patients; aged; with an ICU stay and a series; span > 24 h; alive at 24 h
+    counts: list[
+        int
+    ]  # patients; aged; with an ICU stay and a series; not lost; span > 24 h; alive at 24 h and followed
     static: pd.DataFrame
     series: pd.DataFrame
 
@@ -289,14 +292,18 @@ def moments(found: dict[str, dict[int, float]]) -> list[int]:
     return [t for name, values in found.items() if not name.startswith("gcs_") for t in values]
 
 
-def hourly(found: dict[str, dict[int, float]], names: list[str], t0: int, first24: bool) -> dict[str, list[float]]:
-    """Binning and imputation of Section 6."""
-    bins = math.ceil((max(moments(found)) - t0) / HOUR)
+def hourly(
+    found: dict[str, dict[int, float]], names: list[str], t0: int, end: int, first24: bool
+) -> dict[str, list[float]]:
+    """Binning and imputation of Section 6; nothing after `end` counts."""
+    bins = max(1, math.ceil((end - t0) / HOUR))
     bins = min(bins, 24) if first24 else bins
     result = {}
     for name in names:
         inside: list[list[float]] = [[] for _ in range(bins)]
         for t, x in found.get(name, {}).items():
+            if t > end:
+                continue
             # Bins are closed at both ends: a time on an edge is in the bin that begins and the bin that ends there.
             for i in {(t - t0) // HOUR, -(-(t - t0) // HOUR) - 1}:
                 if 0 <= i < bins:
@@ -317,7 +324,8 @@ def series_rows(found: dict, subject: int, intime: int, choices: dict) -> list[d
     raw = choices["seq_features"] == "raw15"
     names = SERIES.split() if raw else ["gcs", *SERIES.split()[3:]]
     t0 = min(moments(found)) if choices["seq_start"] == "first_record" else intime
-    bins = hourly(found, names, t0, choices["impute_window"] == "first24")
+    end = max(moments(found)) if choices["seq_end"] == "hour24" else min(max(moments(found)), intime + DAY)
+    bins = hourly(found, names, t0, end, choices["impute_window"] == "first24")
     if not raw:
         po2, fio2 = np.array(bins.pop("pao2")), np.array(bins.pop("fio2"))
         ratio = np.divide(po2, fio2, out=np.full(po2.size, math.nan), where=fio2 != 0)
@@ -330,14 +338,25 @@ def series_rows(found: dict, subject: int, intime: int, choices: dict) -> list[d
 
 
 DEFAULTS = {"seq_features": "raw15", "impute_window": "full", "seq_start": "first_record", "origin": "intime"}
-DEFAULTS |= {"death_time": "deathtime", "age_over_89": "keep", "min_age": 15.0}
+DEFAULTS |= {"death_time": "deathtime", "age_over_89": "keep", "min_age": 15.0, "seq_end": "hour24"}
+DEFAULTS |= {"lost_admissions": "keep", "alive_by": "deathtime"}
+
+
+def lost(tables: Tables, subject: int, hadm: int) -> bool:
+    """An ICU stay without a GCS row, or without a listed laboratory value: its row has no time, the worker fails."""
+    for intime, stay in tables.stays[(hadm,)]:
+        coma_rows = [r for r in good(tables.chart[(stay,)]) if r[1] in VERBAL | MOTOR | EYES and r[0] >= intime]
+        drawn = [t for t, item, _, x in tables.labs[(subject, hadm)] if item in LISTED and x is not None and x > 0]
+        if not coma_rows or not any(t >= intime - 6 * HOUR for t in drawn):
+            return True
+    return False
 
 
 def build(folder: Path, **options: str | float) -> Reference:
     """Cohort (Section 3), labels (4), columns (5) and series (6)."""
     choices = DEFAULTS | options
     tables = Tables(folder)
-    counts, static, series = [len(tables.patients), 0, 0, 0, 0], [], []
+    counts, static, series = [len(tables.patients), 0, 0, 0, 0, 0], [], []
     for (subject,), [(dob, dod)] in sorted(tables.patients.items()):
         admissions = sorted(tables.admissions[(subject,)], key=lambda a: a[0])
         admitted, hadm, _, _, kind = admissions[0]
@@ -349,14 +368,19 @@ def build(folder: Path, **options: str | float) -> Reference:
         if not times:
             continue
         counts[2] += 1
-        if max(times) - min(times) <= DAY:
+        if choices["lost_admissions"] == "drop" and lost(tables, subject, hadm):
             continue
         counts[3] += 1
-        intime, stay = min(tables.stays[(hadm,)])
-        end = outcome(admissions, dod, choices["death_time"])
-        if dod is not None and end - intime <= DAY:
+        if max(times) - min(times) <= DAY:
             continue
         counts[4] += 1
+        intime, stay = min(tables.stays[(hadm,)])
+        end = outcome(admissions, dod, choices["death_time"])
+        deaths = [death for _, _, _, death, _ in admissions if death is not None]
+        dead = end if choices["alive_by"] == "death" and dod is not None else min(deaths, default=math.inf)
+        if dead - intime <= DAY or end <= (intime if choices["origin"] == "intime" else admitted):
+            continue
+        counts[5] += 1
         zero = intime if choices["origin"] == "intime" else admitted
         row = {"subject_id": subject, "hadm_id": hadm, "icustay_id": stay, "time": (end - zero) / YEAR}
         row |= {"event": int(dod is not None), **columns(tables, subject, hadm, kind, dob, intime, stay)}

@@ -43,6 +43,27 @@ EXTUBATION = {227194, 225468, 225477}
 CHARTED = HEART | SYSBP | TEMP_F | TEMP_C | SPO2 | VERBAL | MOTOR | EYES | FIO2 | VENT | {720, 223848, 223849}
 CHARTED |= {467, 469, 640, 648, 226732}
 TESTED = set(GAS) | {50800, 50821}.union(*(items for items, _ in LABS.values()))
+# The laboratory items the notebook's view lists, whatever they are used for.
+LISTED = {
+    50868,
+    50862,
+    51144,
+    50882,
+    50885,
+    50912,
+    50902,
+    50806,
+    50931,
+    50809,
+    51221,
+    50810,
+    51222,
+    50811,
+    50813,
+    51265,
+}
+LISTED |= {50971, 50822, 51275, 51237, 51274, 50983, 50824, 51006, 51301, 51300}
+TESTED |= LISTED
 
 SERIES = (
     "gcs_verbal gcs_motor gcs_eyes sysbp heart_rate tempc pao2 fio2 urine "

@@ -9,14 +9,16 @@ from pathlib import Path
 
 from benchmarks.data.mimic3.cohort import build_cohort
 from benchmarks.data.mimic3.events import TABLES, build_events
-from benchmarks.data.mimic3.features import build_features
+from benchmarks.data.mimic3.features import MARKER, build_features
 from benchmarks.data.mimic3.options import MimicOptions
+from benchmarks.data.mimic3.tables import refuse_same
 
 
 def build(raw_dir: Path, out_dir: Path, options: MimicOptions | None = None) -> None:
     """All stages in a folder beside `out_dir`, moved into place only when every file is complete."""
     options = options or MimicOptions()
     raw_dir, out_dir = Path(raw_dir), Path(out_dir)
+    refuse_same(raw_dir, out_dir)
     out_dir.parent.mkdir(parents=True, exist_ok=True)
     staging = Path(tempfile.mkdtemp(dir=out_dir.parent, prefix=f".{out_dir.name}-"))
     try:
@@ -24,9 +26,16 @@ def build(raw_dir: Path, out_dir: Path, options: MimicOptions | None = None) -> 
         for table in TABLES:
             build_events(raw_dir, staging, table, options)
         build_features(staging, options)
-        for file in sorted(path for path in staging.rglob("*") if path.is_file()):
-            target = out_dir / file.relative_to(staging)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            os.replace(file, target)
+        _move(staging, out_dir)
     finally:
         shutil.rmtree(staging)
+
+
+def _move(staging: Path, out: Path) -> None:
+    """Old marker away, data, new marker: whenever this is interrupted, a marker stands beside its own data only."""
+    (out / MARKER).unlink(missing_ok=True)
+    files = (path for path in staging.rglob("*") if path.is_file())
+    for file in sorted(files, key=lambda path: (path.name == MARKER, path)):
+        target = out / file.relative_to(staging)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(file, target)

@@ -11,8 +11,8 @@ from benchmarks.data.files import replacing
 from benchmarks.data.mimic3.database import count, database, run_sql, write_parquet
 from benchmarks.data.mimic3.options import MimicOptions
 from benchmarks.data.mimic3.progress import Progress
-from benchmarks.data.mimic3.reader import read
-from benchmarks.data.mimic3.tables import RawTable, check_rows, mark_of, open_tables
+from benchmarks.data.mimic3.reader import once, read
+from benchmarks.data.mimic3.tables import RawTable, check_rows, mark_of, open_tables, refuse_same
 
 SMALL = ("PATIENTS", "ADMISSIONS", "ICUSTAYS")
 # Wherever the output folder is, git does not pick it up.
@@ -21,6 +21,7 @@ _KEEP_OUT = "# Built from MIMIC-III: credentialed data under its data use agreem
 
 def build_cohort(raw: Path, out: Path, options: MimicOptions) -> None:
     """Write cohort.parquet (one row per admission), icustays.parquet (all their ICU stays) and cohort.json (counts)."""
+    refuse_same(raw, out)
     tables = open_tables(raw)
     rows = {name: _whole(tables[name], options) for name in SMALL}
     mark = mark_of(raw, rows["PATIENTS"].num_rows)
@@ -35,6 +36,8 @@ def build_cohort(raw: Path, out: Path, options: MimicOptions) -> None:
         for name in SMALL:
             connection.register(name.lower(), rows[name])
         run_sql(connection, "cohort", {"min_age": options.min_age, "death_time": options.death_time})
+        run_sql(connection, "aggregates")
+        adults = dict(connection.execute("SELECT name, value FROM aggregate").fetchall())
         left = {table: count(connection, table) for table in ("first_admission", "old_enough", "cohort")}
         for query, file in (
             ("FROM cohort ORDER BY subject_id", "cohort"),
@@ -43,6 +46,7 @@ def build_cohort(raw: Path, out: Path, options: MimicOptions) -> None:
             with replacing(out / f"{file}.parquet") as part:
                 write_parquet(connection, query, part)
     facts = {"mark": mark, "rows": {name: rows[name].num_rows for name in SMALL}, "left": left}
+    facts["adults"] = adults
     (out / ".gitignore").write_text(_KEEP_OUT, encoding="utf-8")
     with replacing(out / "cohort.json") as part:
         part.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
@@ -50,5 +54,5 @@ def build_cohort(raw: Path, out: Path, options: MimicOptions) -> None:
 
 def _whole(table: RawTable, options: MimicOptions) -> pa.Table:
     progress = Progress.over(table.path, table.name, options.progress)
-    rows = pa.concat_tables(read(table, {}, progress))
+    rows = pa.concat_tables(once(table, read(table, {}, progress)))
     return rows.rename_columns([name.lower() for name in rows.column_names])

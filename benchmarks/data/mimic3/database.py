@@ -41,6 +41,7 @@ def load_facts(connection: duckdb.DuckDBPyConnection) -> None:
             {"itemid": "INTEGER", "low": "DOUBLE", "low_closed": "BOOLEAN", "high": "DOUBLE", "high_closed": "BOOLEAN"},
         ),
         ("ventilation", "ventilation", {"itemid": "INTEGER"}),
+        ("lab_list", "lab_list", {"itemid": "INTEGER"}),
         ("icd9", "icd9", {}),
     ):
         columns = {key: types.get(key, "VARCHAR") for key in facts(source)[0]}

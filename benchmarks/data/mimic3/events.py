@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 from benchmarks.data.files import replacing
 from benchmarks.data.mimic3.options import MimicOptions
 from benchmarks.data.mimic3.progress import Progress
-from benchmarks.data.mimic3.reader import Keep, read
-from benchmarks.data.mimic3.tables import RawTable, check_rows, facts, open_tables
+from benchmarks.data.mimic3.reader import Keep, once, read
+from benchmarks.data.mimic3.tables import ROW_ID, MimicError, RawTable, check_rows, facts, open_tables, refuse_same
 
 TABLES = ("SERVICES", "DIAGNOSES_ICD", "PROCEDUREEVENTS_MV", "OUTPUTEVENTS", "LABEVENTS", "CHARTEVENTS")
 _RAW_ROWS = b"raw_rows"  # rows of the raw table, in the Parquet file's metadata
@@ -24,22 +24,32 @@ def build_events(raw: Path, out: Path, name: str, options: MimicOptions) -> None
     """Write events/<table>.parquet from one raw table and the cohort of the first stage."""
     if name not in TABLES:
         raise ValueError(f"no event table {name!r}; choose among {', '.join(TABLES)}")
+    refuse_same(raw, out)
     table = open_tables(raw)[name]
     mark = json.loads((out / "cohort.json").read_text(encoding="utf-8"))["mark"]
     with replacing(out / "events" / f"{name.lower()}.parquet") as part:
-        rows = extract(table, wanted_ids(table, out / "icustays.parquet"), part, options)
+        rows, kept = extract(table, wanted_ids(table, out / "icustays.parquet"), part, options)
         check_rows(table, rows, mark, options.row_counts)
+        # In the demo or in a small invented set it may be that nobody of the cohort was extubated.
+        if not kept and not (mark and name == "PROCEDUREEVENTS_MV"):
+            raise MimicError(
+                f"none of the {rows:,} rows of {table.path.name} belongs to the cohort's stays and the needed items: "
+                "the tables do not come from one release, or ids were changed"
+            )
 
 
-def extract(table: RawTable, keep: Keep, path: Path, options: MimicOptions) -> int:
-    """Copy the wanted rows to a Parquet file, lower-case column names; how many rows the raw table has."""
+def extract(table: RawTable, keep: Keep, path: Path, options: MimicOptions) -> tuple[int, int]:
+    """Copy the wanted rows to a Parquet file, in lower-case columns; how many rows table and file have."""
     progress = Progress.over(table.path, table.name, options.progress)
-    schema = pa.schema([(column.lower(), kind) for column, kind in table.types.items() if column != "ERROR"])
-    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
-        for batch in read(table, keep, progress):
-            writer.write_table(_without_errors(batch).rename_columns(schema.names))
+    used = [(column.lower(), kind) for column, kind in table.types.items() if column not in ("ERROR", ROW_ID)]
+    kept = 0
+    with pq.ParquetWriter(path, pa.schema(used), compression="zstd") as writer:
+        for batch in once(table, read(table, keep, progress)):
+            rows = _without_errors(batch).rename_columns([column for column, _ in used])
+            writer.write_table(rows)
+            kept += rows.num_rows
         writer.add_key_value_metadata({_RAW_ROWS: str(progress.rows)})
-    return progress.rows
+    return progress.rows, kept
 
 
 def wanted_ids(table: RawTable, icustays: Path) -> dict[str, Collection[int]]:
@@ -47,7 +57,10 @@ def wanted_ids(table: RawTable, icustays: Path) -> dict[str, Collection[int]]:
     key = "ICUSTAY_ID" if "ICUSTAY_ID" in table.types else "HADM_ID"
     ids = pc.unique(pq.ParquetFile(icustays).read([key.lower()]).column(0)).to_pylist()
     items = {
-        int(fact["itemid"]) for file in ("items", "ventilation") for fact in facts(file) if fact["table"] == table.name
+        int(fact["itemid"])
+        for file in ("items", "ventilation", "lab_list")
+        for fact in facts(file)
+        if fact["table"] == table.name
     }
     return {key: ids} | ({"ITEMID": items} if "ITEMID" in table.types else {})
 

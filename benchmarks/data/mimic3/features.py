@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 
 from benchmarks.data.files import replacing
-from benchmarks.data.mimic3.checks import write_checks
+from benchmarks.data.mimic3.checks import FILE, write_checks
 from benchmarks.data.mimic3.database import count, database, load_facts, run_sql, scan_parquet, write_parquet
 from benchmarks.data.mimic3.events import TABLES, raw_rows
 from benchmarks.data.mimic3.options import MimicOptions
@@ -25,16 +25,18 @@ COLUMNS = (
     *("mingcs", "aids", "hem", "mets", "admissiontype"),
 )
 PUBLISHED_N, TOLERANCE = 35_304, 0.02
+MARKER = "build.json"  # says that a build is finished, and with which options; always the last file
 
 
 def build_features(out: Path, options: MimicOptions) -> None:
     """Write stays.parquet, mimic.parquet, mimic_seq.parquet, flow.csv, checks.csv and build.json from the events."""
     cohort = json.loads((out / "cohort.json").read_text(encoding="utf-8"))
+    (out / MARKER).unlink(missing_ok=True)  # nothing is finished while its parts are replaced
     cohort["rows"] |= {table: raw_rows(out / "events" / f"{table.lower()}.parquet") for table in TABLES}
     with database(options, out) as connection:
         prepare(connection, out)
         run_sql(connection, "labels", options.choices())
-        flow = _flow(connection, cohort["left"])
+        flow = cohort["flow"] = _flow(connection, cohort["left"])
         _complain(flow, cohort["mark"])
         run_sql(connection, "features")
         with replacing(out / "stays.parquet") as part:
@@ -43,11 +45,11 @@ def build_features(out: Path, options: MimicOptions) -> None:
             write_parquet(connection, mimic_query(options), part)
         with replacing(out / "mimic_seq.parquet") as part:
             observed = build_series(connection, options, part)
-        with replacing(out / "checks.csv") as part:
-            write_checks(connection, part, out / "mimic.parquet", cohort, observed)
+        with replacing(out / FILE) as part:
+            write_checks(connection, part, out, cohort, observed)
     with replacing(out / "flow.csv") as part:
         _write_csv(part, flow)
-    with replacing(out / "build.json") as part:
+    with replacing(out / MARKER) as part:
         part.write_text(
             json.dumps({"mark": cohort["mark"], "options": options.choices()}, indent=1) + "\n", encoding="utf-8"
         )
@@ -61,6 +63,7 @@ def prepare(connection: duckdb.DuckDBPyConnection, out: Path) -> None:
     for table in TABLES:
         scan_parquet(connection, table.lower(), out / "events" / f"{table.lower()}.parquet")
     terms = facts("arterial")
+    run_sql(connection, "exact")
     gases = [term["x"] for term in terms if term["x"] not in ("spo2", "chart_fio2")]
     run_sql(connection, "signals")
     run_sql(connection, "gcs")
@@ -76,6 +79,7 @@ def prepare(connection: duckdb.DuckDBPyConnection, out: Path) -> None:
     )
     run_sql(connection, "ventilation")
     run_sql(connection, "points")
+    run_sql(connection, "lost")
 
 
 def mimic_query(options: MimicOptions) -> str:
@@ -104,8 +108,9 @@ def _flow(connection: duckdb.DuckDBPyConnection, left: dict[str, int]) -> list[d
     ]
 
 
-def _rules(spans: str) -> tuple[str, ...]:
-    return ("true", spans, f"{spans} AND survives", f"{spans} AND survives AND followed")
+def _rules(spans: str) -> list[str]:
+    """The condition of rule 4, of 4 and 5, and so on."""
+    return [" AND ".join(("true", "recorded", spans, "survives", "followed")[: i + 1]) for i in range(5)]
 
 
 def _complain(flow: list[dict[str, Any]], mark: str) -> None:

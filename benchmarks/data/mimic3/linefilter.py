@@ -36,7 +36,15 @@ class LineFilter:
         return target[:written].tobytes(), int(rows), int(used)
 
 
-@njit(nogil=True, cache=True)
+def _compiled(function: Any) -> Any:
+    """Compiled once per machine; per process where neither the package nor the home may be written to."""
+    try:
+        return njit(nogil=True, cache=True)(function)
+    except RuntimeError:
+        return njit(nogil=True)(function)
+
+
+@_compiled
 def _scan(
     source: npt.NDArray[np.uint8],
     key: npt.NDArray[np.int64],

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.data.mimic3.build import build
+from benchmarks.data.mimic3.features import MARKER
 from benchmarks.data.mimic3.options import MimicOptions
 from benchmarks.data.settings import DataSettings
 from benchmarks.data.sources import DataUnavailable
@@ -54,7 +55,7 @@ def load_built(name: str, label: str, settings: DataSettings) -> Built:
 def read_built(folder: Path) -> Built:
     """mimic.parquet and mimic_seq.parquet as arrays; the same patients in the same order in both."""
     try:
-        about = json.loads((folder / "build.json").read_text(encoding="utf-8"))
+        about = json.loads((folder / MARKER).read_text(encoding="utf-8"))
         static, hours = (pq.ParquetFile(folder / f"{name}.parquet").read() for name in ("mimic", "mimic_seq"))
     except (FileNotFoundError, pa.ArrowInvalid) as error:
         raise ValueError(
@@ -88,8 +89,13 @@ def _folder(label: str, chosen: Mapping[str, Any], settings: DataSettings) -> Pa
     options = MimicOptions.of({"progress": settings.progress, **chosen.get("options", {})})
     key = json.dumps([raw and str(Path(raw).resolve()), not raw and [patients, settings.seed], options.choices()])
     folder = settings.cache / "mimic3" / hashlib.sha256(key.encode()).hexdigest()[:16]
-    if not (folder / "build.json").exists():
-        build(Path(raw) if raw else _synthesised(folder, patients, settings.seed), folder, options)
+    if not (folder / MARKER).exists():
+        try:
+            build(Path(raw) if raw else _synthesised(folder, patients, settings.seed), folder, options)
+        except OSError as error:
+            tried = [(str(error.filename), str(error.strerror))]
+            advice = "set data.cache in the config, or the variable SODEN_CACHE, to a folder you may write to"
+            raise DataUnavailable(label, tried, advice) from error
     return folder
 
 

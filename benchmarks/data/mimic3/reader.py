@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import BinaryIO
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
@@ -16,7 +17,7 @@ from isal import isal_zlib
 
 from benchmarks.data.mimic3.linefilter import LineFilter
 from benchmarks.data.mimic3.progress import Progress
-from benchmarks.data.mimic3.tables import MimicError, RawTable
+from benchmarks.data.mimic3.tables import ROW_ID, MimicError, RawTable
 
 Keep = Mapping[str, Collection[int]]  # for each key column the ids that are wanted
 
@@ -31,6 +32,25 @@ def read(table: RawTable, keep: Keep, progress: Progress) -> Iterator[pa.Table]:
     batches = _read_parquet if table.path.suffix == ".parquet" else _read_csv
     yield from batches(table, keep, progress)
     progress.finish()
+
+
+def once(table: RawTable, batches: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    """The same batches without ROW_ID; a ROW_ID that comes twice is an error (a table joined or loaded twice).
+
+    All rows of a table of a hundred thousand are looked at, and each thousandth or so of the further ones.
+    """
+    seen = [np.empty(0, np.int64)]
+    for batch in batches:
+        if ROW_ID in table.types:
+            ids = batch[ROW_ID].to_numpy()
+            seen.append(ids[(ids < 100_000) | (ids % 1009 == 0)])
+            batch = batch.drop_columns(ROW_ID)
+        yield batch
+    found = np.concatenate(seen)
+    if len(np.unique(found)) < len(found):
+        raise MimicError(
+            f"{table.path.name} holds rows with the same ROW_ID: it was joined or loaded twice; download it again"
+        )
 
 
 def _read_csv(table: RawTable, keep: Keep, progress: Progress) -> Iterator[pa.Table]:

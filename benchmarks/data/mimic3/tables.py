@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 FACTS = Path(__file__).parent / "facts"
 SYNTHETIC_MARKER = "SYNTHETIC.txt"  # written beside tables that the synthesiser made
 DEMO_PATIENTS = 100
+ROW_ID = "ROW_ID"  # numbers the rows of each table in v1.4; read where it is there, to notice rows that come twice
 _LONGEST_HEADER = 1 << 16
 _SUFFIXES = (".parquet", ".csv", ".csv.gz")
 _SOURCE = "MIMIC-III v1.4 (https://physionet.org/content/mimiciii/1.4/)"
@@ -52,7 +53,7 @@ def open_tables(raw: Path) -> dict[str, RawTable]:
     if not raw.is_dir():
         raise MimicError(f"no folder {raw}: give the folder that holds the tables of {_SOURCE}")
     _refuse_mimic_iv(raw)
-    found = {fact["table"]: path for fact in facts("tables") if (path := _find(raw, fact["table"]))}
+    found = {fact["table"]: path for fact in facts("tables") if (path := find_table(raw, fact["table"]))}
     missing = [fact["table"] for fact in facts("tables") if fact["table"] not in found]
     if missing:
         raise MimicError(
@@ -60,6 +61,12 @@ def open_tables(raw: Path) -> dict[str, RawTable]:
             f"(wanted as .csv.gz, .csv or .parquet); download them from {_SOURCE}"
         )
     return {fact["table"]: _open(found[fact["table"]], fact) for fact in facts("tables")}
+
+
+def refuse_same(raw: Path, out: Path) -> None:
+    """What is built must not lie among the tables it is built from."""
+    if raw.resolve() == out.resolve():
+        raise MimicError(f"--out is the folder of the raw tables, {raw}; give a folder of its own to what is built")
 
 
 def mark_of(raw: Path, patients: int) -> str:
@@ -84,7 +91,8 @@ def check_rows(table: RawTable, rows: int, mark: str, action: str) -> None:
     warnings.warn(message, stacklevel=2)
 
 
-def _find(raw: Path, name: str) -> Path | None:
+def find_table(raw: Path, name: str) -> Path | None:
+    """The file of a table, whatever its case and format."""
     files = {path.name.lower(): path for path in sorted(raw.iterdir())}
     return next((files[key] for suffix in _SUFFIXES if (key := name.lower() + suffix) in files), None)
 
@@ -92,7 +100,7 @@ def _find(raw: Path, name: str) -> Path | None:
 def _refuse_mimic_iv(raw: Path) -> None:
     """MIMIC-IV lies in folders hosp/ and icu/, and its patients have an anchor age instead of a date of birth."""
     folders = [folder for folder in (raw, raw / "hosp") if folder.is_dir()]
-    patients = [path for folder in folders if (path := _find(folder, "PATIENTS"))]
+    patients = [path for folder in folders if (path := find_table(folder, "PATIENTS"))]
     if any("ANCHOR_AGE" in _header(path) for path in patients):
         raise MimicError(f"{raw} holds MIMIC-IV; the paper's data sets are built from {_SOURCE}")
 
@@ -109,6 +117,8 @@ def _open(path: Path, fact: dict[str, str]) -> RawTable:
             f"it has {', '.join(header)}. Is this {_SOURCE}?"
         )
     types = {name: _type(fact["table"], name) for name in wanted}
+    if ROW_ID in header:
+        types[ROW_ID] = pa.int64()
     return RawTable(fact["table"], path, header, types, int(fact["rows_v1_4"]))
 
 
@@ -143,6 +153,10 @@ def _first_lines(path: Path) -> tuple[list[str], bool]:
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             lines = file.readline(_LONGEST_HEADER), file.readline(_LONGEST_HEADER)
+        if b"\r" in lines[0].rstrip(b"\r\n"):
+            raise MimicError(
+                f"{path.name} ends its lines with CR alone, as old Macintosh programs do; use the file as downloaded"
+            )
         return next(csv.reader([lines[0].decode("utf-8-sig").strip()]), []), bool(lines[1].strip())
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise MimicError(f"{path.name} is truncated or damaged gzip; download it again from {_SOURCE}") from None

@@ -1,6 +1,10 @@
--- Rules 1, 3 and the first half of 4: the first admission of each patient, old enough, with an ICU stay.
+-- Rules 1, 3 and the first half of 4 (facts/flow.csv): the first admission of each patient, old enough, with an ICU stay.
 -- Reads the raw tables patients, admissions, icustays.
+--
+-- After the notebooks 0_createAdmissionList, 9_getValidDataset and 9_collect_mortality_labels of Purushotham et al. (2018;
+-- github.com/USC-Melady/Benchmarking_DL_MIMICIII, GPL-3: its rules are restated here, its code is not used).
 
+-- The first by ADMITTIME. The notebook's first edition left the order to the database; it was mended in 2020.
 CREATE TABLE first_admission AS
 SELECT a.subject_id, a.hadm_id, a.admittime, a.admission_type, p.dob, p.dod, p.dod_hosp
 FROM admissions a JOIN patients p USING (subject_id)
@@ -23,7 +27,7 @@ FROM old_enough o JOIN icustays i USING (subject_id, hadm_id)
 WHERE i.intime IS NOT NULL;
 
 CREATE TABLE cohort AS
-SELECT c.subject_id, c.hadm_id, s.icustay_id, s.dbsource, c.admittime, s.intime, c.dob, c.admission_type,
+SELECT c.subject_id, c.hadm_id, s.icustay_id, s.dbsource, c.admittime, s.intime, c.dob, c.admission_type, o.deathtime,
        CASE WHEN c.dod IS NULL THEN NULL WHEN $death_time = 'dod' THEN c.dod ELSE coalesce(o.deathtime, c.dod) END AS death,
        c.dod_hosp IS NOT NULL AS died_in_hospital, o.last_discharge
 FROM old_enough c JOIN stay s USING (subject_id, hadm_id) JOIN outcome o USING (subject_id)

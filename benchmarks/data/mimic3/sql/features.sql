@@ -1,4 +1,7 @@
--- The columns of MIMIC, one row per admission of the cohort. W24 = [INTIME, INTIME + 24 h], WLAB starts 6 h earlier.
+-- The columns of MIMIC, one row per admission of the cohort, from [INTIME, INTIME + 24 h]; labs from 6 h earlier on.
+--
+-- The benchmark's gen_17features_first24h.sql (Purushotham et al., see cohort.sql): what SAPS-II asks for, as worst values.
+-- It follows concepts/severityscores/sapsii.sql of the MIMIC Code Repository (see signals.sql).
 
 CREATE TABLE vital_feature AS
 SELECT hadm_id,
@@ -18,13 +21,14 @@ SELECT hadm_id,
 FROM lab WHERE charttime <= intime + INTERVAL 24 HOUR GROUP BY hadm_id;
 
 CREATE TABLE urine_feature AS
-SELECT hadm_id, fsum(value) AS urineoutput
+SELECT hadm_id, exact_sum(value) AS urineoutput
 FROM urine WHERE is_first AND charttime <= intime + INTERVAL 24 HOUR GROUP BY hadm_id;
 
 CREATE TABLE gcs_feature AS
 SELECT hadm_id, min(total) AS mingcs
 FROM gcs WHERE is_first AND charttime <= intime + INTERVAL 24 HOUR GROUP BY hadm_id;
 
+-- Only samples drawn on a ventilator or a mask count.
 CREATE TABLE gas_feature AS
 SELECT g.hadm_id, min(100 * g.pao2 / nullif(g.fio2, 0)) AS pao2fio2_vent_min
 FROM gas g
@@ -33,17 +37,20 @@ WHERE g.is_first AND g.charttime <= g.intime + INTERVAL 24 HOUR
               WHERE e.icustay_id = g.icustay_id AND g.charttime BETWEEN e.starttime AND e.endtime)
 GROUP BY g.hadm_id;
 
--- Codes are compared as text: '042' is AIDS, '42' is not.
+-- Comorbidities by ICD-9 codes of the same admission, billed at its end: the source looks ahead here, and so do we. Codes are
+-- compared as text: '042' is AIDS, '42' is not.
 CREATE TABLE comorbidity AS
 SELECT d.hadm_id, bool_or(r.condition = 'aids') AS aids, bool_or(r.condition = 'hem') AS hem, bool_or(r.condition = 'mets') AS mets
 FROM diagnoses_icd d JOIN icd9 r ON trim(d.icd9_code) BETWEEN r.low AND r.high
 GROUP BY d.hadm_id;
 
+-- Surgical if the first service is one; TRAUM, ORTHO and GYN do not have the letters and count as medical in the source.
 CREATE TABLE service AS
 SELECT hadm_id, lower(curr_service) LIKE '%surg%' AS surgical
 FROM services
 QUALIFY row_number() OVER (PARTITION BY hadm_id ORDER BY transfertime, curr_service) = 1;
 
+-- Admission type 0 medical, 1 scheduled surgical, 2 unscheduled surgical. Years of 365.242 days are the source's.
 CREATE TABLE feature AS
 SELECT c.hadm_id,
        round(date_diff('day', c.dob::DATE, c.intime::DATE) / 365.242, 2) AS age,

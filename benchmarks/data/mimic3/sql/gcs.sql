@@ -1,13 +1,20 @@
 -- The Glasgow Coma Scale per ICU stay and charted time. Reads stay, item, chartevents.
+--
+-- After concepts/firstday/gcs-first-day.sql of the MIMIC Code Repository (see signals.sql), without an end bound as in the
+-- benchmark's gen_gcs_ts.sql. Its idea: a sedated patient's score before sedation is not known, so it counts as normal.
 
 CREATE VIEW gcs_part AS
 SELECT s.hadm_id, s.icustay_id, s.is_first, s.intime, e.charttime, i.signal, e.valuenum,
+       -- "cannot speak: there is a tube", in the words of CareVue (723) and of MetaVision (223900)
        (e.itemid = 723 AND trim(e.value) = '1.0 ET/Trach')
        OR (e.itemid = 223900 AND trim(e.value) = 'No Response-ETT') AS tube
 FROM chartevents e JOIN item i USING (itemid) JOIN stay s USING (icustay_id)
 WHERE i.signal IN ('gcs_verbal', 'gcs_motor', 'gcs_eyes') AND e.charttime >= s.intime;
 
--- verbal = 0 stands for "cannot speak: tube"; such times, and those soon after without a verbal score, count as 15.
+-- Verbal 0 stands for the tube. The total is
+--   15 at such a time, and where the verbal part is missing and the row before, less than 6 hours ago, had a tube;
+--   else the sum of the parts, a missing one taken from the row before if that is recent and had no tube, else normal
+--   (motor 6, verbal 5, eyes 4).
 CREATE TABLE gcs AS
 WITH charted AS (
     SELECT hadm_id, icustay_id, is_first, intime, charttime,

@@ -5,8 +5,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from benchmarks.data.mimic3.synthesise_chart import HOUR, Floats, Ints, draw, grid
+from benchmarks.data.mimic3.synthesise.chart import HOUR, Floats, Ints, draw, grid
 
 LONGEST = 14 * 24 * HOUR  # labs of the first two weeks; later ones would only lengthen the file
 
@@ -36,13 +38,14 @@ def labs(
     d = pd.concat([d, outside, absurd, refused, doubled], ignore_index=True)
     d = d.sort_values(["subject_id", "time"], kind="stable", ignore_index=True)
     unit = items[items["table"] == "lab"].astype({"metavision": int}).set_index("metavision")["unit"]
+    number = pa.array(d["num"].to_numpy(), from_pandas=True)
     return {
         "SUBJECT_ID": d["subject_id"].to_numpy(),
         "HADM_ID": d["hadm_id"].to_numpy(),
         "ITEMID": d["item"].to_numpy(),
         "CHARTTIME": d["time"].to_numpy().astype("datetime64[s]"),
-        "VALUE": d["text"].where(d["text"] != "", d["num"].map("{:g}".format)).to_numpy(),
-        "VALUENUM": d["num"].to_numpy(),
+        "VALUE": pc.if_else(pa.array(d["text"] == ""), pc.cast(number, pa.string()), pa.array(d["text"])),
+        "VALUENUM": number,
         "VALUEUOM": d["item"].map(unit).to_numpy(),
         "FLAG": np.array([None, "abnormal"], dtype=object)[(rng.random(len(d)) < 0.35).astype(int)],
     }
@@ -165,6 +168,5 @@ def procedures(
         "VALUE": span / 60.0,
         "VALUEUOM": np.full(stay.size, "min"),
         "STORETIME": (start + span).astype("datetime64[s]"),
-        "ORDERID": 1.0 + np.arange(stay.size),
         "STATUSDESCRIPTION": np.full(stay.size, "FinishedRunning"),
     }

@@ -1,10 +1,13 @@
 """Invented bedside charting: vitals, ventilation, GCS, and the rows nobody needs, with the tables' known quirks."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -101,13 +104,40 @@ def inside(windows: pd.DataFrame, stay: Ints, time: Ints) -> npt.NDArray[np.bool
     return result
 
 
-def chart(stays: pd.DataFrame, windows: pd.DataFrame, items: pd.DataFrame, rng: np.random.Generator) -> Rows:
-    """Every charted row of all stays; `stays` has begin, end (seconds), acute and carevue."""
-    rows = Rows()
+def chart_rows(
+    stays: pd.DataFrame, windows: pd.DataFrame, items: pd.DataFrame, rng: np.random.Generator
+) -> dict[str, Any]:
+    """CHARTEVENTS columns of all stays; `stays` has begin, end (seconds), acute and carevue."""
+    rows, mine = Rows(), items[items["table"] == "chart"]
     for carevue in (True, False):
-        _one_system(rows, stays, windows, items, carevue, rng)
-    _edges(rows, stays, items, rng)
-    return rows
+        _one_system(rows, stays, windows, mine, carevue, rng)
+    _edges(rows, stays, mine, rng)
+    return _columns(rows, stays, mine, rng)
+
+
+def _columns(rows: Rows, stays: pd.DataFrame, items: pd.DataFrame, rng: np.random.Generator) -> dict[str, Any]:
+    base = rows.frame()
+    stay, time, num, text = (base[c].to_numpy() for c in ("stay", "time", "num", "text"))
+    carevue, lost, n = stays["carevue"].to_numpy()[stay], rng.random(len(base)), len(base)
+    number = pa.array(num, from_pandas=True)
+    word = pa.array(list(rows.words)).take(pa.array(np.maximum(text, 0), mask=text < 0))
+    units = items.melt(id_vars="unit", value_vars=["carevue", "metavision"], value_name="item").dropna(subset=["item"])
+    unit = units.set_index(units["item"].astype(int))["unit"]
+    return {
+        "SUBJECT_ID": stays["subject_id"].to_numpy()[stay],
+        "HADM_ID": np.where(lost < 0.001, np.nan, stays["hadm_id"].to_numpy()[stay]),
+        "ICUSTAY_ID": np.where(lost < 0.003, np.nan, stays["icustay_id"].to_numpy()[stay]),
+        "ITEMID": base["item"].to_numpy(),
+        "CHARTTIME": time.astype("datetime64[s]"),
+        "STORETIME": (time + 60 * rng.integers(0, 90, n)).astype("datetime64[s]"),
+        "CGID": 14000 + (stay * 7 + time // (12 * HOUR)) % 6000,  # a shift of twelve hours has one nurse
+        "VALUE": pc.if_else(pa.array(text == AS_NUMBER), pc.cast(number, pa.string()), word),
+        "VALUENUM": number,
+        "VALUEUOM": base["item"].map(unit[~unit.index.duplicated()]).to_numpy(),
+        "WARNING": np.where(carevue, np.nan, 0.0),
+        "ERROR": np.where(carevue, np.nan, base["error"].to_numpy()),
+        "STOPPED": pa.array(["NotStopd", None]).take(pa.array(np.where(carevue, 0, 1))),
+    }
 
 
 def _one_system(
