@@ -3,7 +3,7 @@
 The compiler vectorises an innermost loop, but then every partial sum goes through memory, and a product of two narrow
 matrices runs at a third of what the processor can do. Here four rows by two vectors of columns, or four by three,
 are summed in eight or twelve vectors, which any processor since 2013 can hold. The order of every sum is fixed, so are
-its bits.
+its bits, in whatever order the blocks are made.
 """
 
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,untyped-decorator,misc,call-arg,attr-defined"
@@ -18,7 +18,9 @@ from numba.extending import intrinsic
 
 # Sixteen numbers to a vector where the code is compiled for the processor at hand and that one can do so.
 LANES = 16 if config.CPU_NAME is None and get_host_cpu_features().get("avx512f") else 8
-ROWS, ACROSS, COLUMNS = 4, 3, 2 * LANES
+# Two multiply-adds begin in a cycle and each takes four, so eight sums keep a processor busy; more of them save loads.
+# Three across, 12 sums, 3 columns and a row fill the 16 registers of AVX2; AVX-512 has 32, and 4 divides more widths.
+ROWS, COLUMNS, ACROSS = 4, 2 * LANES, 3 if LANES == 8 else 4
 FLOAT, INDEX = ir.FloatType(), ir.IntType(32)
 VECTOR = ir.VectorType(FLOAT, LANES)
 
@@ -97,32 +99,45 @@ def affine_block(typing, W, a, b, y, row, column, start):
 
 
 @intrinsic
-def outer_block(typing, d, a, g, row, column, n):
-    """g[row : row + 4, column : column + 3] += sum over s of d[s, row : row + 4, :n] a[s, column : column + 3, :n]^T.
+def outer_block(typing, d, a, g, sums, row, column, place, first, last, n):
+    """g[row, column] += the sum over s of d[s, row, :n] a[s, column, :n]^T, and so for ROWS rows by ACROSS columns.
 
-    n is a multiple of L, the lanes of a vector.
+    n is a multiple of L, the lanes of a vector. A call adds first <= s < last; until the last s is reached, the sums
+    wait as vectors in `sums` (rows, columns * L) at [row, place] and go on as if they had never stopped.
     """
 
     def generate(context, builder, signature, args):
-        d, a, g = (_Matrix(context, builder, k, v) for k, v in zip(signature.args[:3], args[:3], strict=True))
-        row, column, n = args[3:]
+        d, a, g, sums = (_Matrix(context, builder, k, v) for k, v in zip(signature.args[:4], args[:4], strict=True))
+        row, column, place, first, last, n = args[4:]
         step = row.type
-        zero = ir.Constant(VECTOR, [0.0] * LANES)
         pairs = [(r, c) for r in range(ROWS) for c in range(ACROSS)]
-        sums = {pair: cgutils.alloca_once_value(builder, zero) for pair in pairs}
-        with cgutils.for_range(builder, d.slices) as outer:
-            first = builder.add(builder.mul(outer.index, d.rows), row)
-            rows = [builder.add(first, step(r)) for r in range(ROWS)]
-            first = builder.add(builder.mul(outer.index, a.rows), column)
-            columns = [builder.add(first, step(c)) for c in range(ACROSS)]
+        totals = {pair: cgutils.alloca_once_value(builder, ir.Constant(VECTOR, [0.0] * LANES)) for pair in pairs}
+        kept = {}
+        for r, c in pairs:
+            lanes = builder.mul(builder.add(place, step(c)), step(LANES))
+            kept[r, c] = builder.bitcast(sums.at(builder.add(row, step(r)), lanes), VECTOR.as_pointer())
+        with builder.if_then(builder.icmp_signed(">", first, step(0))):
+            for pair in pairs:
+                builder.store(builder.load(kept[pair], align=4), totals[pair])
+        with cgutils.for_range_slice(builder, first, last, step(1), step) as (s, _):
+            top = builder.add(builder.mul(s, d.rows), row)
+            rows = [builder.add(top, step(r)) for r in range(ROWS)]
+            top = builder.add(builder.mul(s, a.rows), column)
+            columns = [builder.add(top, step(c)) for c in range(ACROSS)]
             with cgutils.for_range_slice(builder, step(0), n, step(LANES), step) as (i, _):
                 across = [a.vector(c, i) for c in columns]
                 down = [d.vector(r, i) for r in rows]
                 for r, c in pairs:
-                    builder.store(_multiply_add(builder, down[r], across[c], builder.load(sums[r, c])), sums[r, c])
-        for (r, c), total in sums.items():
-            place = g.at(builder.add(row, step(r)), builder.add(column, step(c)))
-            builder.store(builder.fadd(builder.load(place), _sum(builder, builder.load(total))), place)
+                    total = _multiply_add(builder, down[r], across[c], builder.load(totals[r, c]))
+                    builder.store(total, totals[r, c])
+        with builder.if_else(builder.icmp_signed("<", last, d.slices)) as (unfinished, finished):
+            with unfinished:
+                for pair in pairs:
+                    builder.store(builder.load(totals[pair]), kept[pair], align=4)
+            with finished:
+                for r, c in pairs:
+                    to = g.at(builder.add(row, step(r)), builder.add(column, step(c)))
+                    builder.store(builder.fadd(builder.load(to), _sum(builder, builder.load(totals[r, c]))), to)
         return context.get_dummy_value()
 
-    return types.void(d, a, g, types.intp, types.intp, types.intp), generate
+    return types.void(d, a, g, sums, *[types.intp] * 6), generate

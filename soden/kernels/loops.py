@@ -14,7 +14,10 @@ from soden.kernels import kernel, literal_kernel
 from soden.kernels.blocks import ACROSS, COLUMNS, LANES, ROWS, affine_block, outer_block
 
 F = np.float32
-NARROW = 32
+NARROW = 32  # up to so many rows of a matrix stay in the cache as they are
+# `add_outer` meets a tile of columns with four rows after the other, and takes as much of the sum at once as lets both
+# stay in a first-level cache: 28 KB, the smallest has 32. 24 is a whole number of blocks, three or four across.
+TILE, NEAR = 24, 7 << 10
 
 LOG2E, LN2_HIGH, LN2_LOW = F(1.4426950408889634), F(0.693145751953125), F(1.4286068203094172e-06)
 ROUND = F(1.5 * 2**23)  # adding it rounds a small number to a whole one, whose bits then end in that number
@@ -59,23 +62,33 @@ def softplus(x, h, slope, rounded, power):
 
 
 @kernel
+def aligned(rows, columns):
+    """An empty matrix that begins where a vector may: one across two lines of the cache is read twice."""
+    space = np.empty(rows * columns + LANES, F)
+    start = -space.ctypes.data // space.itemsize % LANES
+    return space[start : start + rows * columns].reshape((rows, columns))
+
+
+@kernel
 def affine(W, a, b, y):
     """y = W a + b: W (r, k), a (k, n), b (r,), y (r, n)."""
     rows, inner = W.shape
     n = a.shape[1]
     tall, wide = rows - rows % ROWS, n - n % COLUMNS
     if inner > NARROW:  # columns side by side: with a stride of 2^k bytes they would share a few lines of the cache
-        packed = np.empty((inner, COLUMNS), F)
+        packed = aligned(inner, COLUMNS)
         for i in range(0, wide, COLUMNS):
             for k in range(inner):
-                packed[k] = a[k, i : i + COLUMNS]
+                ak, to = a[k, i : i + COLUMNS], packed[k]
+                for c in range(COLUMNS):
+                    to[c] = ak[c]
             for j in range(0, tall, ROWS):
                 affine_block(W, packed, b, y, j, i, 0)
     else:
         for j in range(0, tall, ROWS):
             for i in range(0, wide, COLUMNS):
                 affine_block(W, a, b, y, j, i, i)
-    for j in range(rows):  # what the blocks leave over: the last columns, and the last rows
+    for j in range(tall if wide == n else 0, rows):  # what the blocks leave over: the last columns, and the last rows
         start = wide if j < tall else 0
         yj, c = y[j, start:], b[j]
         for i in range(n - start):
@@ -92,11 +105,16 @@ def add_outer(d, a, g):
     rows, inner = g.shape
     n = a.shape[2]
     tall, wide, most = rows - rows % ROWS, inner - inner % ACROSS, n - n % LANES
-    for j in range(0, tall, ROWS):
-        for k in range(0, wide, ACROSS):
-            outer_block(d, a, g, j, k, most)
+    sums, some = aligned(tall, TILE * LANES), max(1, NEAR // (max(1, n) * (ROWS + min(TILE, wide))))
+    for left in range(0, wide, TILE):
+        right = min(wide, left + TILE)
+        for first in range(0, len(d), some):
+            last = min(len(d), first + some)
+            for j in range(0, tall, ROWS):
+                for k in range(left, right, ACROSS):
+                    outer_block(d, a, g, sums, j, k, k - left, first, last, most)
     for j in range(rows):  # what the blocks leave over: the last subjects, the last columns and rows
-        for k in range(inner):
+        for k in range(wide if most == n and j < tall else 0, inner):
             start, total = most if j < tall and k < wide else 0, F(0)
             for s in range(len(d)):
                 dj, ak = d[s, j, start:], a[s, k, start:]
