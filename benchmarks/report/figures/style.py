@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from benchmarks.data.files import replacing
-from benchmarks.report.labels import DATASETS, MODELS
+from benchmarks.report.labels import BEYOND, DATASETS, MODELS
 
 WIDTH = 6.5  # inches: the text width of a page
 PNG_DPI = 200
@@ -103,7 +103,7 @@ def dark(colour: str) -> str:
 
 def model_label(name: str) -> str:
     """As printed in the paper, or the name itself."""
-    return MODELS.get(name, name)
+    return (MODELS | BEYOND).get(name, name)
 
 
 def dataset_label(name: str) -> str:
