@@ -27,6 +27,8 @@ VERBS = {
     "explain": ("benchmarks.study.explain", "where a table's number comes from, down to seeds and hashes"),
     "audit": ("benchmarks.study.audit", "run some trials again and compare their rows"),
     "adopt": ("benchmarks.study.adopt", "prove that changed code gives a run's rows again"),
+    "splits": ("benchmarks.study.export", "a data set's splits as CSV, for models in any language (splits export)"),
+    "score": ("benchmarks.study.score", "score predictions made elsewhere and test them against the reference"),
     "datasets": ("benchmarks.data_cli", "which data sets can be had here"),
     "simulate": ("benchmarks.study.simulation", "one repetition of the simulation study (Section 4)"),
     "figures": ("benchmarks.report.figures_cli", "every figure of a run"),
