@@ -244,8 +244,8 @@ def test_a_model_scored_from_outside_has_its_own_scores(
     theirs = pd.read_csv(reference / "scores.csv").query("model == 'cox'")
     both = own.merge(theirs, on=["split", "metric", "g_tau"], suffixes=("", "_run"))
     assert len(both) == len(own) == len(theirs)
-    # Observed times go out and come back exactly; a grid's have nine decimals and may fall across a step of Cox's, one of
-    # a thousand in an average.
+    # Observed times go out and come back exactly; a grid's have nine decimals and may fall across a step of Cox's, one
+    # of a thousand in an average.
     np.testing.assert_allclose(both["value"], both["value_run"], atol=1e-4)
     exact = both["metric"].isin(["ctd", "uno", "antolini", "dcal"])
     np.testing.assert_allclose(both["value"][exact], both["value_run"][exact], atol=1e-9)

@@ -47,6 +47,11 @@ class RunFolder:
         return _cells(self.published_path / "cells.csv")
 
     @cached_property
+    def scores(self) -> pd.DataFrame:
+        """One row per dataset, model, split, metric and g_tau."""
+        return read_table(self.path / "scores.csv")
+
+    @cached_property
     def trials(self) -> pd.DataFrame:
         """All trials of the run."""
         trials = read_table(self.path / "trials.parquet")
