@@ -2,6 +2,7 @@
 
 snakemake --cores 2                        the quick tier: everything, tiny
 snakemake --cores 8 --config tier=small    SUPPORT and METABRIC, 10 trials per split
+snakemake --cores 8 --config tier=beyond   six more models, four more data sets
 snakemake --cores 8 --config tier=paper    the full protocol
 """
 
@@ -43,7 +44,7 @@ onstart:
     # Kept, so that the report compares with what was expected before the run.
     shutil.copy(cost.MEASURED, RUN)
     print(
-        f"Tier {config['tier']}, results in {RUN}/. Other tiers: --config tier=quick|small|paper; "
+        f"Tier {config['tier']}, results in {RUN}/. Other tiers: --config tier=quick|small|beyond|paper; "
         "`python -m benchmarks plan` says what they cost, `python -m benchmarks status` how far a run is."
     )
 

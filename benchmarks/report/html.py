@@ -70,8 +70,8 @@ def build(run: Results, figures: Path, published: pd.DataFrame, expected: Sequen
     return Report(page, rows, claims, rankings(found))
 
 
-def render(**context: Any) -> str:
-    """Fill the template; values are escaped, an unknown name is an error."""
+def render(template: str = "page.html", **context: Any) -> str:
+    """Fill a template; values are escaped, an unknown name is an error."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -85,7 +85,7 @@ def render(**context: Any) -> str:
     for name in ("number", "p_value", "seconds", "plural", "dataset_label", "model_label", "slug"):
         engine.globals[name] = getattr(html_format, name)
     style, script = (Markup((TEMPLATE / name).read_text(encoding="utf-8")) for name in ("page.css", "page.js"))
-    return engine.get_template("page.html").render(style=style, script=script, **context)
+    return engine.get_template(template).render(style=style, script=script, **context)
 
 
 def read_figures(folder: Path) -> tuple[Row | None, list[Row], dict[str, str]]:

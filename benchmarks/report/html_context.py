@@ -27,6 +27,7 @@ from benchmarks.results.names import DATASETS, TRUNCATION_ORDER, in_order, model
 from benchmarks.results.statistics import ALPHA
 
 PAPER_EPOCHS = 100
+TABLES = {"main": ("ctd", "ibll", "ibs"), "ablation": ("nll", "ctd"), "beyond": ("ctd", "ibll", "ibs", "nll")}
 FEW = 5  # splits; the fewest the paper uses
 
 
@@ -152,10 +153,10 @@ def result_tables(run: Results, rows: pd.DataFrame) -> list[Row]:
     cells = {tuple(row[k] for k in keys): row for row in run.cells.to_dict("records")}
     tables = []
     for dataset in dataset_names(run):
-        for table, metrics in (("main", ("ctd", "ibll", "ibs")), ("ablation", ("nll", "ctd"))):
+        for table, metrics in TABLES.items():
             part = run.cells[(run.cells["table"] == table) & (run.cells["dataset"] == dataset)]
             models = model_order(part["model"])
-            if table == "ablation" and len(models) < 2:
+            if len(models) < (2 if table == "ablation" else 1):
                 continue
             columns = [(m, g) for m in metrics for g in (("",) if m == "nll" else TRUNCATION_ORDER)]
             body = []

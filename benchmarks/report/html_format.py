@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from benchmarks.results.names import DATASETS, MODELS
+from benchmarks.results.names import BEYOND, DATASETS, MODELS
 
 METRICS = {
     "ctd": "Cᵗᵈ",
@@ -67,7 +67,7 @@ def dataset_label(name: str) -> str:
 
 def model_label(name: str) -> str:
     """As printed."""
-    return MODELS.get(name, name)
+    return (MODELS | BEYOND).get(name, name)
 
 
 def slug(*parts: str) -> str:

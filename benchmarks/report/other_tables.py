@@ -89,8 +89,11 @@ def _dataset_line(row: Mapping[str, Any], style: Style, same_subjects: bool) -> 
 
 
 def hyper_parameter_rows(spaces: Spaces, style: Style) -> pd.DataFrame:
-    """One row per hyper-parameter and range: parameter, label, range, models. What the data set decides is left out."""
-    searched = {name: space for name, space in spaces.items() if space}
+    """One row per hyper-parameter and range of the paper's models: parameter, label, range, models.
+
+    What the data set decides is left out.
+    """
+    searched = {name: space for name, space in spaces.items() if space and name in MODELS}
     rows = []
     for key in in_order([key for space in searched.values() for key in space], list(HYPER_PARAMETERS)):
         ranges: dict[str, list[str]] = {}

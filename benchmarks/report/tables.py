@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from benchmarks.report.beyond_table import beyond_rows, render_beyond
 from benchmarks.report.latex import Coverage, Style
 from benchmarks.report.other_tables import (
     DATASET_COLUMNS,
@@ -28,14 +29,17 @@ TEX = "tables.tex"  # all tables in one document
 
 
 def render(content: Any, table: str, style: Style | None = None) -> str:
-    """Return the LaTeX of a table: "ablation", "datasets", "hyper_parameters", "related_work" or a data set's name.
+    """Return the LaTeX of a table, named as its file.
 
+    It is "ablation", "beyond", "datasets", "hyper_parameters", "related_work", or a data set's name.
     `content` is the cells for results, the table itself for "datasets" and "related_work", and a mapping of models to
     search spaces for "hyper_parameters".
     """
     style = style or Style()
     if table == "ablation":
         return render_ablation(content, style)
+    if table == "beyond":
+        return render_beyond(content, style)
     if table == "datasets":
         return render_datasets(content, style)
     if table == "hyper_parameters":
@@ -51,7 +55,8 @@ def twin(content: Any, table: str, style: Style | None = None) -> pd.DataFrame:
         return hyper_parameter_rows(content, style or Style())
     if table in ("datasets", "related_work"):
         return pd.DataFrame(content)
-    return ablation_rows(content) if table == "ablation" else main_rows(content, table)
+    rows = {"ablation": ablation_rows, "beyond": beyond_rows}.get(table)
+    return rows(content) if rows else main_rows(content, table)
 
 
 def contents(
@@ -65,6 +70,8 @@ def contents(
     found.update(dict.fromkeys(in_order(main["dataset"], list(DATASETS)), cells))
     if ((cells["table"] == "ablation") & cells["metric"].isin(("nll", "ctd"))).any():
         found["ablation"] = cells
+    if (cells["table"] == "beyond").any():
+        found["beyond"] = cells
     found["hyper_parameters"] = spaces
     return found
 

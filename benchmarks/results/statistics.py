@@ -7,6 +7,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
+from benchmarks.results.names import MODELS
 from benchmarks.results.tidy import CELL, PAPER_METRICS, require, tidy_scores
 
 REFERENCE = "soden"
@@ -71,10 +72,12 @@ def summarise(
 ) -> pd.DataFrame:
     """Return one cell per table, dataset, model, metric and g_tau; nothing planned is left out.
 
-    `table` is "main" (all models but SODEN's variants) or "ablation" (SODEN and its variants): SODEN is in both, ranked
-    among different models. `planned` (dataset, model, n_splits) says what was to be run; without it, every model seen
-    in scores or trials was planned on every split seen for its dataset. `status` is "ok", "partial" (fewer splits than
-    planned), "failed", "missing" or "not_applicable" (the model has scores, but not of this metric).
+    `table` is "main" (the paper's models but SODEN's variants), "ablation" (SODEN and its variants), or, where a model
+    was run that is not the paper's, "beyond" (all): a model may be in several, ranked among different ones.
+
+    `planned` (dataset, model, n_splits) says what was to be run; without it, every model seen in scores or trials was
+    planned on every split seen for its dataset. `status` is "ok", "partial" (fewer splits than planned), "failed",
+    "missing" or "not_applicable" (the model has scores, but not of this metric).
     """
     scores = tidy_scores(scores)
     cells = _grid(scores, trials, planned)
@@ -85,9 +88,12 @@ def summarise(
     tests = compare(scores, reference)[[*CELL, "model", "p_value", "p_corrected"]]
     cells = cells.merge(tests, how="left", on=[*CELL, "model"])
     cells["significant"] = cells["p_value"] < ALPHA
-    main = cells[~cells["model"].isin(VARIANTS) | (cells["model"] == reference)].assign(table="main")
-    ablation = cells[cells["model"].isin(VARIANTS)].assign(table="ablation")
-    return _mark(pd.concat([main, ablation], ignore_index=True))[CELLS]
+    of_paper, variant = cells["model"].isin(list(MODELS)), cells["model"].isin(VARIANTS)
+    main = cells[of_paper & (~variant | (cells["model"] == reference))].assign(table="main")
+    tables = [main, cells[variant].assign(table="ablation")]
+    if not of_paper.all():
+        tables.append(cells.assign(table="beyond"))
+    return _mark(pd.concat(tables, ignore_index=True))[CELLS]
 
 
 def _moments(scores: pd.DataFrame) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks import registry
 
 ROOT = Path(__file__).resolve().parents[2]
-TIERS = ("quick", "small", "paper")
+TIERS = ("quick", "small", "beyond", "paper")
 Config = dict[str, Any]
 
 
@@ -97,7 +97,7 @@ def read(path: Path) -> Config:
         loaded = yaml.safe_load(path.read_text())
     except FileNotFoundError:
         raise ConfigError(
-            f"no configuration file {path}; the tiers are config/quick.yaml, small.yaml, paper.yaml"
+            f"no configuration file {path}; the tiers are {', '.join(f'config/{t}.yaml' for t in TIERS)}"
         ) from None
     except yaml.YAMLError as error:
         raise ConfigError(f"{path} is not valid YAML: {error}") from None

@@ -16,7 +16,8 @@ from benchmarks.study import plan
 MEASURED = Path(__file__).with_name("measured_costs.csv")
 # Subjects of the data sets, to scale a set that was never measured from one that was: a step's cost grows with the
 # batch, an epoch's with the subjects.
-SIZES = {"support": 8873, "metabric": 1904, "mimic": 35_304, "mimic_seq": 35_304, "simulated": 10_000, "flchain": 7871}
+SIZES = {"support": 8873, "metabric": 1904, "mimic": 35_304, "mimic_seq": 35_304, "simulated": 10_000, "flchain": 7874}
+SIZES |= {"gbsg2": 686, "whas500": 500, "aids": 1151}
 STATE_MB, ROW_MB = 0.15, 0.002  # on disk: a chunk's best state, a trial's row in journal and table
 
 

@@ -27,7 +27,7 @@ def test_what_can_be_had_and_what_not(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_a_wrong_name_is_an_error_before_anything_is_fetched(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         call("suport")
-    assert "unknown data set 'suport'; choose among flchain, metabric" in capsys.readouterr().err
+    assert "unknown data set 'suport'; choose among aids, flchain, gbsg2, metabric" in capsys.readouterr().err
 
 
 def test_marks_and_series_are_printed() -> None:

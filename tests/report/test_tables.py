@@ -150,13 +150,25 @@ def test_marked_data_are_marked_in_caption_and_first_column() -> None:
     assert r"\textcolor{red}{SUPPORT: synthetic data.}" in datasets
 
 
-def test_unknown_models_come_before_soden_under_their_own_name() -> None:
-    latex = render(
-        summarise(scores(models=("soden", "my_net", "cox"))), "support", Style(labels={"my_net": "My & Net"})
-    )
+def test_models_beyond_the_papers_are_in_a_table_of_their_own() -> None:
+    cells = summarise(scores(models=("soden", "my_net", "random_forest", "cox")))
+    assert set(cells.loc[cells["table"] == "main", "model"]) == {"soden", "cox"}
+    found = [line.split(" & ")[1] for line in render(cells, "support").splitlines() if line.endswith(r"\\")]
+    assert set(found) == {"Model", "Cox", "SODEN (ours)"}
+    latex = render(cells, "beyond", Style(labels={"my_net": "My & Net"}))
     found = [line.split(" & ")[1] for line in latex.splitlines() if r"\pm" in line and "caption" not in line]
-    assert found[:3] == ["Cox", r"My \& Net", "SODEN (ours)"]
-    assert r"my\_net" in render(summarise(scores(models=("my_net",))), "support")
+    assert found == ["Cox", "RSF", r"My \& Net", "SODEN"] * 3
+    # Each table ranks its own models: Cox, the last of the four, is best in C^td of both.
+    ibs = cells[(cells["metric"] == "ibs") & (cells["model"] == "soden")].groupby("table")["mark"].first()
+    assert ibs.to_dict() == {"ablation": "best", "beyond": "best", "main": "best"}
+    ctd = cells[(cells["metric"] == "ctd") & (cells["table"] == "main")].groupby("model")["mark"].first()
+    assert ctd.to_dict() == {"cox": "best", "soden": "second"}
+    ctd = cells[(cells["metric"] == "ctd") & (cells["table"] == "beyond")].groupby("model")["mark"].first()
+    assert ctd.to_dict() == {"cox": "best", "random_forest": "second", "my_net": "", "soden": ""}
+    assert "beyond" in contents(cells, None, related_work(), {})
+    assert "beyond" not in contents(summarise(scores()), None, related_work(), {})
+    with pytest.raises(ValueError, match="no model was run that is not the paper's"):
+        render(summarise(scores()), "beyond")
 
 
 def test_the_first_table_explains_the_notation_to_the_others() -> None:

@@ -16,13 +16,14 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
+from baselines.space import draw, resolve
 from benchmarks import registry
 from benchmarks.data.preprocess import Preprocessor
 from benchmarks.data.simulated import simulate
-from soden.training import Batch
+from soden.training import Batch, NeuralModel
 from soden.types import FitOptions, SurvivalData
 
-NEURAL = [name for name in registry.names() if registry.is_searched(name)]
+NEURAL = [name for name, model in registry.models().items() if issubclass(model, NeuralModel)]
 FAKED = [name for name in NEURAL if name != "cox_time"]  # which counts the risk sets of a batch, so it needs values
 HYPER: dict[str, Any] = {"layers": 2, "width": 8, "gru_width": 4, "lr": 1e-3, "weight_decay": 0.0, "momentum": 0.9}
 HYPER |= {"batch_size": 64, "dropout": 0.0, "batch_norm": True, "intervals": 10, "alpha": 0.5, "sigma": 1}
@@ -42,7 +43,9 @@ def data_with_series() -> SurvivalData:
 
 def fitted(name: str, data: SurvivalData) -> tuple[Any, Batch]:
     """A real model after a real epoch, and a batch for it; both on the CPU."""
-    model: Any = registry.model(name)(HYPER, FitOptions(max_epochs=1, device="cpu"))
+    space = resolve(registry.model(name).space, {"batch_size": (64,), "intervals": (10,)})
+    others = draw(space, lambda _: np.random.default_rng(0), "truncate")  # what only this model has
+    model: Any = registry.model(name)(others | HYPER, FitOptions(max_epochs=1, device="cpu"))
     with pytest.MonkeyPatch.context() as real:
         real.setattr(torch.Tensor, "__bool__", BOOL)
         model.fit(data, data, seed=1)

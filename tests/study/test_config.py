@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from benchmarks import data, registry
+from benchmarks.results.names import BEYOND
 from benchmarks.study import plan
 from benchmarks.study.config import TIERS, ConfigError, from_file, merge, resolve
 
@@ -16,7 +17,8 @@ MODELS = ["cox", "deepsurv", "cox_time", "nnet_survival", "deephit", "soden", "s
 def test_every_tier_is_valid(tier: str) -> None:
     config = resolve({"tier": tier})
     assert config["run"] == tier
-    assert config["models"] == MODELS
+    assert [name for name in config["models"] if name not in BEYOND] == MODELS
+    assert set(config["models"]) == {*MODELS, *(BEYOND if tier == "beyond" else ())}
 
 
 def test_quick_is_the_default() -> None:
@@ -43,7 +45,7 @@ def test_maps_merge_and_lists_are_replaced() -> None:
         ({"split_source": "theirs"}, r"split_source: got 'theirs'; choose among auto, drawn, released"),
         ({"training": {"clip": -1}}, r"training.clip: -1 is less than or equal to the minimum of 0"),
         ({"device": "gpu"}, r"device: 'gpu' does not match"),
-        ({"tier": "full"}, r"tier: got 'full'; choose among quick, small, paper"),
+        ({"tier": "full"}, r"tier: got 'full'; choose among quick, small, beyond, paper"),
         ({"skip": {"mimic": ["coxx"]}}, r"skip.mimic: unknown name 'coxx'"),
     ],
 )

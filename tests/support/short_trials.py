@@ -19,6 +19,11 @@ from soden.types import SurvivalData
 
 COMMON = {"layers": 2, "width": 13, "gru_width": 6, "lr": 3e-3, "weight_decay": 1e-6, "momentum": 0.9}
 COMMON |= {"batch_size": 32, "dropout": 0.1, "batch_norm": True, "intervals": 10, "alpha": 0.5, "sigma": 0.25}
+OWN: dict[str, dict[str, float]] = {  # what these models search besides or instead
+    "random_forest": {"max_features": 0.6, "max_samples": 0.8, "min_samples_leaf": 5},
+    "gradient_boosting": {"learning_rate": 0.1, "max_depth": 2, "max_features": 0.6, "subsample": 0.8},
+    "sumo_net": {"monotone_layers": 2, "monotone_width": 13},
+}
 WIDE = {"width": 70}  # where layers go through BLAS
 
 
@@ -35,7 +40,7 @@ def row(name: str, steps: int = 0, **changes: float) -> str:
         registry.model(name),
         Key("simulated", name, 1, 0),
         7,
-        COMMON | changes,
+        COMMON | OWN.get(name, {}) | changes,
         simulate(150, 1, steps),
         simulate(90, 2, steps),
         options,

@@ -25,8 +25,8 @@ from benchmarks.report.figures.style import (
 )
 from benchmarks.report.figures.view import View
 
-# The two discrete-time models are chosen by C^td, because their losses of different grids cannot be compared.
-BY_CTD = ("deephit", "nnet_survival")
+# Chosen by C^td: losses of discrete-time models on different grids cannot be compared, and a forest has none.
+BY_CTD = ("deephit", "nnet_survival", "mtlr", "random_forest")
 
 Values = npt.NDArray[np.float64]
 

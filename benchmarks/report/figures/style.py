@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from benchmarks.data.files import replacing
-from benchmarks.results.names import DATASETS, MODELS
+from benchmarks.results.names import BEYOND, DATASETS, MODELS
 
 WIDTH = 6.5  # inches: the text width of a page
 PNG_DPI = 200
@@ -66,6 +66,13 @@ LOOKS = {
     "soden": Look(VERMILION, "o", "-"),
     "soden_ph": Look(BLUE, "<", (0, (1, 1))),
     "soden_cox": Look(GREY, ">", (0, (8, 2))),
+    # Beyond the paper: Tol's muted palette, as safe as the other.
+    "kaplan_meier": Look("#888888", "x", (0, (1, 3))),
+    "random_forest": Look("#117733", "H", "--"),
+    "gradient_boosting": Look("#882255", "X", "-."),
+    "mtlr": Look("#44AA99", "d", (0, (5, 1))),
+    "pc_hazard": Look("#AA4499", "p", (0, (3, 1, 1, 1))),
+    "sumo_net": Look("#332288", "*", "-"),
 }
 OTHERS = [Look(c, m, "-") for c, m in ((GREY, "h"), (BLACK, "X"), (GREY, "p"), (BLACK, "*"))]
 
@@ -103,7 +110,7 @@ def dark(colour: str) -> str:
 
 def model_label(name: str) -> str:
     """As printed in the paper, or the name itself."""
-    return MODELS.get(name, name)
+    return (MODELS | BEYOND).get(name, name)
 
 
 def dataset_label(name: str) -> str:

@@ -39,6 +39,11 @@ class View:
         return _once(self.published_cells)
 
     @cached_property
+    def scores(self) -> pd.DataFrame:
+        """One row per dataset, model, split, metric and g_tau."""
+        return self.run.scores
+
+    @cached_property
     def trials(self) -> pd.DataFrame:
         """All trials of the run."""
         require(self.run.trials, ["dataset", "model", "split", "trial", "status", "score", "seconds"], "trials")

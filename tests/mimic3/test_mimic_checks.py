@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from mimic_hand import Hospital
+from support.mimic_hand import Hospital
 
 from benchmarks.__main__ import main
 from benchmarks.data.mimic3 import MimicOptions, build

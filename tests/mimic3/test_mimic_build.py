@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import pyarrow.parquet as pq
 import pytest
-from mimic_hand import Hospital
+from support.mimic_hand import Hospital
 
 from benchmarks.data.mimic3 import MimicOptions, build
 from benchmarks.data.mimic3.database import SQL

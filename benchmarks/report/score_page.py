@@ -1,0 +1,66 @@
+"""The page about predictions that came from outside: their scores among the reference's, and every test."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from benchmarks.data.dataset import Dataset
+from benchmarks.report.html import render
+from benchmarks.report.html_format import ARROWS, METRICS, mean_and_error, model_label, number
+from benchmarks.results.folder import Results
+from benchmarks.results.names import TRUNCATION_ORDER, model_order
+from benchmarks.results.statistics import ALPHA
+
+COLUMNS = [(metric, g_tau) for metric in ("ctd", "ibll", "ibs") for g_tau in TRUNCATION_ORDER]
+
+
+def page(
+    reference: Results,
+    dataset: Dataset,
+    name: str,
+    label: str,
+    cells: pd.DataFrame,
+    tests: pd.DataFrame,
+    between: str,
+) -> str:
+    """One self-contained page; same scores, same bytes."""
+    found = {(c["model"], c["metric"], c["g_tau"]): c for c in cells[cells["table"] == "beyond"].to_dict("records")}
+    labels = {model: label if model == name else model_label(model) for model, _, _ in found}
+    models = [*model_order(set(labels) - {name}), name]
+    return render(
+        "score.html",
+        label=label,
+        dataset=dataset.label,
+        mark=dataset.mark,
+        reference=reference.name,
+        n_splits=int(cells["n_splits"].max()),
+        between=between,
+        alpha=ALPHA,
+        heads=[f"{METRICS[m]} {ARROWS[m]} {g}" for m, g in COLUMNS],
+        body=[
+            {"label": labels[m], "own": m == name, "cells": [_cell(found.get((m, *key))) for key in COLUMNS]}
+            for m in models
+        ],
+        tests=[_test(row, labels) for row in tests.to_dict("records") if (row["metric"], row["g_tau"]) in COLUMNS],
+    )
+
+
+def _cell(cell: dict[Any, Any] | None) -> dict[str, Any]:
+    if cell is None or cell["mean"] != cell["mean"]:
+        return {"text": "N/A", "mark": "", "value": ""}
+    star = "*" if cell["significant"] else ""
+    text = mean_and_error(cell["mean"], cell["standard_error"]) + star
+    return {"text": text, "mark": cell["mark"], "value": cell["mean"]}
+
+
+def _test(row: dict[Any, Any], labels: dict[str, str]) -> dict[str, Any]:
+    return {
+        **row,
+        "label": labels[row["model"]],
+        "metric_label": f"{METRICS[row['metric']]} {row['g_tau']}",
+        "mean_text": number(row["mean"], 4),
+        "their_text": number(row["their_mean"], 4),
+        "difference_text": number(row["difference"], 4, sign=True),
+    }
