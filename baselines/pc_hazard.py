@@ -35,8 +35,9 @@ class PCHazard(NeuralModel, Competitor):
     space = {**REGULARISED_NETWORK, "intervals": PerDataset("intervals")}  # noqa: RUF012
 
     def prepare(self, train: SurvivalData) -> dict[str, Any]:
-        """The cuts, one more than intervals."""
-        return {"cuts": torch.as_tensor(make_cuts(train.time, int(self.hyper["intervals"]) + 1))}
+        """The cuts, one more than intervals, and their distance."""
+        cuts = make_cuts(train.time, int(self.hyper["intervals"]) + 1)
+        return {"cuts": torch.as_tensor(cuts), "width": float(cuts[1])}
 
     def build(self, encoder: Encoder, prepared: Mapping[str, Any]) -> nn.Module:
         """One output per interval."""
@@ -86,7 +87,7 @@ class PCHazard(NeuralModel, Competitor):
 
     @property
     def _width(self) -> float:
-        return float(self.prepared["cuts"].numpy()[1])
+        return float(self.prepared["width"])
 
     def _place(self, time: FloatArray) -> tuple[IntArray, FloatArray]:
         """The interval (left, right] of each time, and how far into it, in widths: more than 1 past the last cut."""
