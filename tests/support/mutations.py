@@ -125,7 +125,7 @@ def caught_by(slip: Slip, copy: Path) -> str:
     path.write_text(text)
     if code not in (OK, FAILED):
         raise SystemExit(f"{slip.file}, {slip.what}: pytest ended with {code}\n{log.read_text()}")
-    found = re.search(r"^FAILED \S+?::(\S+)", log.read_text(), re.MULTILINE)
+    found = re.search(r"^FAILED \S+?::(\w+)", log.read_text(), re.MULTILINE)
     return found.group(1) if found else ""
 
 
