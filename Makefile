@@ -11,7 +11,7 @@ export NUMBA_NUM_THREADS ?= 1
 RUN := $(BIN)/python -m benchmarks run --cores $(CORES)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quick small beyond paper test lint pdf speed clean
+.PHONY: help setup quick small beyond paper verify test lint pdf speed clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ beyond: $(STAMP)  ## the paper's models and six it left out on six data sets: ab
 
 paper: $(STAMP)  ## the full protocol: 100 trials per split, all data sets you have
 	@$(RUN) paper
+
+verify: $(STAMP)  ## the reference checked here: its chosen networks fitted again, all its cells made again
+	@$(BIN)/python -m benchmarks verify reference --jobs $(CORES)
 
 test: $(STAMP)  ## all tests
 	@$(BIN)/python -m pytest -n $(CORES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import secrets
 import tempfile
 from pathlib import Path
@@ -41,7 +42,11 @@ def run(args: argparse.Namespace) -> int:
         differing = [row for row in wanted if not _same(again, row)]
     if differing:
         _hints(folder, differing)
-    print(f"{len(wanted) - len(differing)} of {len(wanted)} trials gave the same row, bit for bit")
+    same = sum(row["verdict"] == "identical" for row in wanted)
+    print(f"{same} of {len(wanted)} trials gave the same row, bit for bit")
+    if same + len(differing) < len(wanted):
+        others = len(wanted) - same - len(differing)
+        print(f"{others} are equivalent: made with other numerics, as close as rounding allows")
     return 1 if differing else 0
 
 
@@ -65,11 +70,12 @@ def _picked(again: Again, trials: pd.DataFrame, n: int, seed: int | None) -> lis
 def _same(again: Again, row: Row) -> bool:
     key = f"{row['dataset']}/{row['model']}/{row['split']}/{row['trial']}"
     now = again.row(row)
-    found = rows.differences(row, now)
+    spread = rows.spreads(again.folder).get((row["dataset"], row["model"]), math.nan)
+    verdict = rows.judge(row, now, spread)
     score = "" if now["score"] != now["score"] else f", score {now['score']:.10f}"
-    print(f"  {key}: {'DIFFERENT: ' + '; '.join(found) if found else 'same: ' + now['status'] + score}", flush=True)
-    row["changed"] = rows.changed(row, {k: now[k] for k in rows.PARTS})
-    return not found
+    print(f"  {key}: {verdict}" + (f": {now['status']}{score}" if verdict == "identical" else ""), flush=True)
+    row["verdict"], row["changed"] = verdict.split(":")[0], rows.changed(row, {k: now[k] for k in rows.PARTS})
+    return not verdict.startswith("different")
 
 
 def _hints(folder: Path, differing: list[Row]) -> None:

@@ -18,11 +18,13 @@ def add_setting_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rounding", choices=("truncate", "nearest"), default="truncate")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--known", type=Path, help="folder of a run whose rows may be taken over")
+    parser.add_argument("--any-numerics", action="store_true", help="also rows made with other numerics")
 
 
-def settings_from(args: argparse.Namespace, known: Path | None = None) -> Settings:
+def settings_from(args: argparse.Namespace) -> Settings:
     """The settings that `add_setting_arguments` asked for."""
-    return Settings(args.seed, args.training, args.rounding, args.device, known)
+    return Settings(args.seed, args.training, args.rounding, args.device, args.known, args.any_numerics)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +34,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", required=True)
     parser.add_argument("--pairs", required=True, help="split:trial pairs, e.g. 1:0,1:1")
     add_setting_arguments(parser)
-    parser.add_argument("--known", type=Path, help="folder of a run whose rows may be taken over")
     parser.add_argument("--keep-failed", action="store_true", help="go on with failed trials as rows")
     parser.add_argument("--out", type=Path, required=True, help="parquet of trial rows; the journal is beside it")
 
@@ -41,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the chunk; trials that failed are rows of the journal alone, unless they are to be kept."""
     pin_threads(args.threads)
     dataset = data.Dataset.load(args.data)
-    tuner = Tuner(args.out.parent, dataset, args.splits, args.model, settings_from(args, args.known))
+    tuner = Tuner(args.out.parent, dataset, args.splits, args.model, settings_from(args))
     pairs = [(int(s), int(t)) for s, t in (pair.split(":") for pair in args.pairs.split(","))]
     found = tuner.run(args.out.stem, pairs)
     count = {status: sum(r["status"] == status for r in found) for status in ("ok", "diverged", "failed")}

@@ -28,7 +28,8 @@ def resolve(overrides: Mapping[str, Any] | None = None, root: Path = ROOT) -> Co
         config = merge(config, read(root / "config" / f"{tier}.yaml"))
     config = merge(config, overrides)
     check(config, root)
-    return {**config, "run": config["run"] or tier}
+    known = root / config["known"] if config["known"] else ""  # an absolute one stays as it is
+    return {**config, "run": config["run"] or tier, "known": str(known)}
 
 
 def from_file(path: Path, root: Path = ROOT) -> Config:

@@ -92,10 +92,9 @@ def evaluate_model(tuner: Tuner, rows: list[Row]) -> dict[str, Any]:
             continue
         out["chosen"][-1] |= {k: best[k] for k in ("trial", "score", "seed", "hyper", "identity", "data")}
         path, refit = tuner.state(best)
-        if refit is not None:
-            out["chosen"][-1]["refit"] = "; ".join(refit) or "identical"
-            word = "DIFFERENT: " + "; ".join(refit) if refit else "identical"
-            print(f"{tuner.model} on {tuner.dataset.name}, split {split}, trial {best['trial']} refitted: {word}")
+        if refit:
+            out["chosen"][-1]["refit"] = refit
+            print(f"{tuner.model} on {tuner.dataset.name}, split {split}, trial {best['trial']} refitted: {refit}")
         fitted = tuner.model_class.load(path)
         (test,) = prepared(tuner.dataset, Split.load(tuner.splits / f"{split}.npz"), "test")
         scores, curves, groups = score(fitted, test)

@@ -45,7 +45,10 @@ def _of_model(results: Path, config: Mapping[str, Any], name: str, model: str) -
         return found
     known = Path(config["known"]) if config["known"] else None
     kind = "native" if config["numerics"] == "native" else ""
-    settings = Settings(config["seed"], config["training"], config["width_rounding"], config["device"], known, kind)
+    others = config["known_numerics"] == "any"
+    settings = Settings(
+        config["seed"], config["training"], config["width_rounding"], config["device"], known, others, kind
+    )
     tuner = Tuner(folder, data.Dataset.load(table), splits, model, settings)
     own = tuner.finished()
     taken = tuner.known(pairs)

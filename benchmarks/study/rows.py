@@ -31,6 +31,7 @@ PARTS = {
     "device": "the device",
 }
 CODES = "codes.json"  # in a run's folder: which code was proven to give the rows of another
+ROUNDING = "rounding.csv"  # in a run's folder: how far rounding alone moves the scores of its chosen trials
 CURRENT = "current.json"  # in a model's folder of trials: split -> identities its rows may have to count
 # What the same trial must give again: all of a row but what a clock or the machine decides.
 SAME = ("seed", "status", "epochs", "best_epoch", "stopped_by", "valid_loss", "score", "solver_error")
@@ -56,6 +57,31 @@ def differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     old, new = ({**{k: r.get(k) for k in SAME}, **r["hyper"]} for r in (then, now))
     names = [k for k in dict.fromkeys([*old, *new]) if k not in old or k not in new or not _equal(old[k], new[k])]
     return [f"{k} {old.get(k, 'absent')!r} then, {new.get(k, 'absent')!r} now" for k in names]
+
+
+def judge(then: Mapping[str, Any], now: Mapping[str, Any], spread: float = math.nan) -> str:
+    """Whether a trial run again gave its row: "identical", "equivalent: ..." or "different: ...".
+
+    Equivalent is a row made with other numerics whose validation score is no further off than rounding alone moves the
+    scores of such trials (`spread`, measured by `python -m benchmarks rounding`).
+    """
+    found = differences(then, now)
+    if not found:
+        return "identical"
+    gap = abs(float(then["score"]) - float(now["score"]))
+    if then.get("numerics") != now.get("numerics") and gap <= spread:
+        return f"equivalent: the validation score is {gap:.2g} off, rounding alone moves it by up to {spread:.2g}"
+    return "different: " + "; ".join(found)
+
+
+def spreads(folder: Path) -> dict[tuple[str, str], float]:
+    """(data set, model) -> how far rounding alone moves validation scores, where a run has measured it."""
+    import pandas as pd
+
+    path = folder / ROUNDING
+    if not path.is_file():
+        return {}
+    return {(r.dataset, r.model): float(r.largest) for r in pd.read_csv(path).itertuples()}
 
 
 def _equal(one: Any, two: Any) -> bool:

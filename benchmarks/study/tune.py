@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,6 +45,9 @@ class Settings:
     rounding: Rounding = "truncate"
     device: str = "auto"
     known: Path | None = None  # folder of a run whose rows may be taken over
+    any_numerics: bool = (
+        False  # take known rows of other numerics, too: their chosen trials are then judged by the spread
+    )
     kind: str = ""  # of numerics, for those who only compare rows; empty: what this process computes
 
 
@@ -105,7 +109,7 @@ class Tuner:
 
     def finished(self) -> dict[tuple[int, int], Row]:
         """The journals' rows that can be used again."""
-        return self._usable(journal.read_folder(self.folder), self.folder.parents[2])
+        return self._usable(journal.read_folder(self.folder), self.folder.parents[2], self.settings.any_numerics)
 
     def _say_what_counts(self) -> None:
         """Write down which identities the rows of each split may have now, for those who only count rows."""
@@ -124,19 +128,21 @@ class Tuner:
         theirs = [
             r for r in rows.known_rows(folder, self.dataset.name, self.model) if (r["split"], r["trial"]) in wanted
         ]
-        return {key: row | {"taken_from": folder.name} for key, row in self._usable(theirs, folder).items()}
+        found = self._usable(theirs, folder, self.settings.any_numerics)
+        return {key: row | {"taken_from": folder.name} for key, row in found.items()}
 
-    def _usable(self, candidates: Any, folder: Path) -> dict[tuple[int, int], Row]:
+    def _usable(self, candidates: Any, folder: Path, any_numerics: bool = False) -> dict[tuple[int, int], Row]:
         codes = rows.equal_codes(folder, self.model, self.code)
-        identities: dict[int, set[str]] = {}
+        identities: dict[tuple[int, str], set[str]] = {}
         usable = {}
         for row in candidates:
             if row["status"] == "failed" or not (self.splits / f"{row['split']}.npz").exists():
                 continue
-            if row["split"] not in identities:
-                parts = self.parts(row["split"])
-                identities[row["split"]] = {rows.identity(parts | {"code": known}) for known in codes}
-            if row["identity"] in identities[row["split"]]:
+            key = (row["split"], str(row["numerics"]) if any_numerics else "")
+            if key not in identities:
+                parts = self.parts(row["split"]) | ({"numerics": key[1]} if key[1] else {})
+                identities[key] = {rows.identity(parts | {"code": known}) for known in codes}
+            if row["identity"] in identities[key]:
                 usable[row["split"], row["trial"]] = row
         return usable
 
@@ -172,14 +178,14 @@ class Tuner:
         """Where a trial's fitted model is kept while it is the best of its chunk."""
         return self.folder / "states" / f"{row['split']}-{row['trial']}-{row['identity']}.pt"
 
-    def state(self, row: Row) -> tuple[Path, list[str] | None]:
-        """The fitted model of a row; if there is none it is fitted again, and what came out otherwise is said.
+    def state(self, row: Row) -> tuple[Path, str]:
+        """The fitted model of a row; if there is none it is fitted again, and `rows.judge` says what came out.
 
-        None: it was there. An empty list: fitted again, and the row came out the same to the last bit.
+        The second is empty where the state was there.
         """
         path = self.state_path(row)
         if path.exists():
-            return path, None
+            return path, ""
         again, model = self._trial(row["split"], row["trial"])
         if model is None:
             raise RuntimeError(
@@ -187,7 +193,8 @@ class Tuner:
                 f"fails now: {again['message']}"
             )
         self._save(model, path)
-        return path, rows.differences(row, again)
+        known = rows.spreads(self.settings.known) if self.settings.known else {}
+        return path, rows.judge(row, again, known.get((self.dataset.name, self.model), math.nan))
 
     def _train_and_valid(self, split: int) -> tuple[SurvivalData, SurvivalData]:
         """Preprocessing fitted on train; the test rows are not touched in this module."""

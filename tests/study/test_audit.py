@@ -71,17 +71,17 @@ def test_all_trials_give_the_same_rows(finished: Path, capsys: pytest.CaptureFix
     assert run(finished, "--n", "7", "--seed", "1") == 0
     out = capsys.readouterr().out
     assert out.startswith("7 of 7 trials of tiny, picked with --seed 1")
-    assert out.count(": same: ") == 7
+    assert out.count(": identical: ") == 7
     assert out.endswith("7 of 7 trials gave the same row, bit for bit\n")
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"width": 999}, r"DIFFERENT: width 999 then, \d+ now"),
-        ({"seed": 1}, r"DIFFERENT: seed 1 then, \d+ now"),
-        ({"epochs": 1}, "DIFFERENT: epochs 1 then, 2 now"),
-        ({"dropout": 0.5}, "DIFFERENT: dropout 0.5 then, 'absent' now"),
+        ({"width": 999}, r"different: width 999 then, \d+ now"),
+        ({"seed": 1}, r"different: seed 1 then, \d+ now"),
+        ({"epochs": 1}, "different: epochs 1 then, 2 now"),
+        ({"dropout": 0.5}, "different: dropout 0.5 then, 'absent' now"),
     ],
 )
 def test_a_changed_row_is_found(

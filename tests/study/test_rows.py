@@ -249,3 +249,31 @@ def test_an_edit_reruns_what_it_touches_and_nothing_else(tmp_path: Path) -> None
     assert "soden (" not in out
     for path, content in journals.items():
         assert (path.read_bytes() == content) == (path.parent.name == "soden")
+
+
+def test_three_verdicts_on_a_row_made_again() -> None:
+    row = {"score": -0.5, "valid_loss": 0.5, "hyper": {}, "numerics": "portable"}
+    other = row | {"score": -0.5001, "valid_loss": 0.5001}
+    assert rows.judge(row, dict(row)) == "identical"
+    assert rows.judge(row, other, spread=1.0).startswith("different: valid_loss 0.5 then, 0.5001 now")
+    native = other | {"numerics": "native"}  # only other arithmetic may explain other digits
+    assert rows.judge(row, native, spread=2e-4).startswith("equivalent: the validation score is 0.0001 off")
+    assert rows.judge(row, native, spread=5e-5).startswith("different: ")
+    assert rows.judge(row, native).startswith("different: ")  # nobody has measured the spread
+    assert rows.judge(row, native | {"score": float("nan")}, spread=1.0).startswith("different: ")
+
+
+def test_known_rows_of_other_numerics_are_taken_where_asked_for(results: Path, tmp_path: Path) -> None:
+    made = tuner(results, "deepsurv")
+    row = made.run("0000", [(1, 0)])[0] | {"numerics": "own bits of riscv64"}
+    row["identity"] = rows.identity(row)
+    theirs = tmp_path / "results" / "theirs"
+    rows.write_table([row], theirs / "trials.parquet")
+    shutil.rmtree(results / "trials")
+    assert tuner(results, "deepsurv", known=theirs).known([(1, 0)]) == {}
+    settings = Settings(CONFIG["seed"], CONFIG["training"], "truncate", "cpu", theirs, any_numerics=True)
+    other = Tuner(made.folder, made.dataset, made.splits, "deepsurv", settings)
+    assert list(other.known([(1, 0)])) == [(1, 0)]
+    path, verdict = other.state(other.known([(1, 0)])[1, 0])
+    assert path.exists()
+    assert verdict == "identical"  # the same bits after all

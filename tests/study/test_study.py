@@ -231,8 +231,8 @@ def test_a_lost_state_is_fitted_again_and_compared(
     best = evaluate.choose(found)[1]
     best["valid_loss"] = math.nextafter(best["valid_loss"], math.inf)
     changed = evaluate.evaluate_model(made, found)
-    assert changed["chosen"][0]["refit"].startswith("valid_loss")
-    assert "refitted: DIFFERENT: valid_loss" in capsys.readouterr().out
+    assert changed["chosen"][0]["refit"].startswith("different: valid_loss")
+    assert "refitted: different: valid_loss" in capsys.readouterr().out
 
 
 def test_risk_groups_of_an_oracle_are_apart(dataset: data.Dataset) -> None:

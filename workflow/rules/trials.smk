@@ -22,7 +22,6 @@ rule tune:
             ].trials
         ),
         settings=trial_settings(),
-        known=f"--known {config['known']}" if config["known"] else "",
         keep="--keep-failed" if config["keep_failed"] else "",
         environment=numeric_environment,
         code=lambda wildcards: code.of_model(
@@ -31,7 +30,7 @@ rule tune:
     shell:
         "{params.environment} python -m benchmarks tune --data {input.table} --splits {input.splits} "
         "--model {wildcards.model} --pairs {params.pairs} {params.settings} --threads {threads} "
-        "{params.known} {params.keep} --out {output} > {log} 2>&1"
+        "{params.keep} --out {output} > {log} 2>&1"
 
 
 rule evaluate:

@@ -1,0 +1,53 @@
+"""Run a reference's chosen trials under this process's numerics: how far rounding alone moves scores."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from benchmarks.study.config import ROOT
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Command-line form; `SODEN_NUMERICS=native python -m benchmarks rounding`."""
+    parser.add_argument("--run", dest="name", default="reference", help="name or folder of a finished run")
+    parser.add_argument("--data", nargs="+", metavar="DATASET", help="only these data sets")
+    parser.add_argument("--directory", type=Path, default=ROOT, help="where results/ is")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write rounding.csv into the run: per data set and model the median and largest |difference| of scores."""
+    import pandas as pd
+
+    from benchmarks import numerics
+    from benchmarks.data.files import replacing
+    from benchmarks.registry import is_searched
+    from benchmarks.results.folder import find_run, read_results
+    from benchmarks.study.audit import Again
+    from benchmarks.study.rows import ROUNDING, plain_rows
+
+    folder = find_run(args.name, args.directory / "results")
+    results = read_results(folder)
+    trials = {(r["dataset"], r["model"], r["split"], r["trial"]): r for r in plain_rows(results.trials)}
+    rows = []
+    with tempfile.TemporaryDirectory() as work:
+        again = Again(folder, Path(work), any_numerics=True)
+        for chosen in results.chosen:
+            key = (chosen["dataset"], chosen["model"], chosen["split"], chosen["trial"])
+            if not is_searched(key[1]) or (args.data and key[0] not in args.data):
+                continue
+            then, now = trials[key], again.row(trials[key])
+            if then["numerics"] == now["numerics"]:
+                raise ValueError(
+                    f"both sides computed {then['numerics']} numbers; set {numerics.VARIABLE}=native (or portable) and "
+                    "call again"
+                )
+            rows.append((*key[:2], abs(then["score"] - now["score"])))
+    frame = pd.DataFrame(rows, columns=["dataset", "model", "gap"])
+    table = frame.groupby(["dataset", "model"])["gap"].agg(["median", "max", "size"]).reset_index()
+    table.columns = pd.Index(["dataset", "model", "median", "largest", "trials"])
+    with replacing(folder / ROUNDING) as part:
+        table.to_csv(part, index=False)
+    print(table.to_string(index=False))
+    return 0
