@@ -31,6 +31,7 @@ PARTS = {
     "device": "the device",
 }
 CODES = "codes.json"  # in a run's folder: which code was proven to give the rows of another
+FURTHER = "further_trials.parquet"  # in a reference: rows beyond those its numbers rest on
 ROUNDING = "rounding.csv"  # in a run's folder: how far rounding alone moves the scores of its chosen trials
 CURRENT = "current.json"  # in a model's folder of trials: split -> identities its rows may have to count
 # What the same trial must give again: all of a row but what a clock or the machine decides.
@@ -157,7 +158,12 @@ def known_rows(folder: Path, dataset: str, model: str) -> list[Row]:
         raise FileNotFoundError(
             f"known: {folder} holds no trials.parquet; name the folder of a finished run, such as results/reference"
         )
-    frame = pd.read_parquet(path, filters=[("dataset", "==", dataset), ("model", "==", model)])
-    if len(frame) and "hyper" not in frame:
-        raise ValueError(f"known: {path} was written by an older version of this project; its rows cannot be used")
-    return list(plain_rows(frame))
+    found: list[Row] = []
+    for table in (path, folder / FURTHER):
+        if not table.is_file():
+            continue
+        frame = pd.read_parquet(table, filters=[("dataset", "==", dataset), ("model", "==", model)])
+        if len(frame) and "hyper" not in frame:
+            raise ValueError(f"known: {table} was written by an older version of this project; its rows cannot be used")
+        found += plain_rows(frame)
+    return found

@@ -1,0 +1,73 @@
+"""Renewing the reference: what is copied, what is never copied, and rows beyond those that were used."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from support.run_folder import write_run
+
+from benchmarks.study.journal import Journal
+from benchmarks.study.renew import renew, renew_figures
+from benchmarks.study.rows import FURTHER, known_rows
+
+ROW: dict[str, Any] = {"dataset": "support", "model": "soden", "split": 1, "status": "ok", "hyper": {"width": 8}}
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    folder = write_run(tmp_path / "run")
+    for name in ("agreement.csv", "claims.csv", "rankings.csv", "measured_costs.csv"):
+        (folder / name).write_text("a\n1\n")
+    trials = pd.read_parquet(folder / "trials.parquet").assign(hyper="{}")
+    trials.to_parquet(folder / "trials.parquet", index=False)
+    np.savez(folder / "data" / "support.npz", x=np.zeros(3))  # patients: never copied
+    (folder / "trials" / "support" / "soden" / "states").mkdir(parents=True)
+    (folder / "trials" / "support" / "soden" / "states" / "1-0.pt").write_bytes(b"weights")
+    (folder / "splits" / "support").mkdir(parents=True)
+    (folder / "splits" / "support" / "1.npz").write_bytes(b"rows")
+    return folder
+
+
+def test_small_files_are_copied_and_data_splits_and_states_are_not(run: Path, tmp_path: Path) -> None:
+    reference = tmp_path / "reference"
+    (reference / "old").mkdir(parents=True)
+    (reference / "deviations.csv").write_text("kept\n")
+    written = {path.relative_to(reference).as_posix() for path in renew(run, reference)}
+    assert {"cells.csv", "trials.parquet", "config.json", "data/support.json", "chosen/support/soden.json"} <= written
+    assert not any(name.startswith(("trials/", "splits/")) or name == "data/support.npz" for name in written)
+    assert (reference / "deviations.csv").read_text() == "kept\n"
+    assert not (reference / "old").exists()
+    assert {p.relative_to(reference).as_posix() for p in reference.rglob("*") if p.is_file()} == written
+
+
+def test_rows_beyond_the_run_are_kept_for_those_who_go_on(run: Path, tmp_path: Path) -> None:
+    identity = str(pd.read_parquet(run / "trials.parquet")["identity"].iloc[0])
+    journal = Journal(run / "trials" / "support" / "soden" / "0000.jsonl")
+    good = ROW | {"identity": identity}
+    journal.append(good | {"trial": 0}, good | {"trial": 57}, good | {"trial": 58, "status": "failed"})
+    journal.append(ROW | {"trial": 59, "identity": "of other settings"})
+    renew(run, tmp_path / "reference")
+    assert list(pd.read_parquet(tmp_path / "reference" / FURTHER)["trial"]) == [57]  # trial 0 is among the run's own
+    trials = [row["trial"] for row in known_rows(tmp_path / "reference", "support", "soden")]
+    assert 57 in trials
+    assert len(trials) == 31
+
+
+def test_an_unfinished_run_leaves_the_reference_as_it_is(run: Path, tmp_path: Path) -> None:
+    renew(run, tmp_path / "reference")
+    (run / "claims.csv").unlink()
+    (tmp_path / "reference" / "mine").write_text("still here")
+    with pytest.raises(FileNotFoundError, match=r"the run has no .*claims\.csv; let it come to its end first"):
+        renew(run, tmp_path / "reference")
+    assert (tmp_path / "reference" / "mine").read_text() == "still here"
+
+
+def test_figures_are_replaced_and_others_stay(tmp_path: Path) -> None:
+    for folder, names in (("new", ("headline.png", "index.json", "notes.txt")), ("reference", ("library.png",))):
+        (tmp_path / folder).mkdir()
+        for name in names:
+            (tmp_path / folder / name).write_text(folder)
+    renew_figures(tmp_path / "new", tmp_path / "reference")
+    assert {p.name for p in (tmp_path / "reference").iterdir()} == {"headline.png", "index.json", "library.png"}
