@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from benchmarks.report.counting_table import write_counting
 from benchmarks.report.pdf import compile_pdf
 from benchmarks.report.tables import TEX, Source, write_all
 from benchmarks.results.folder import read_results
@@ -46,6 +47,9 @@ def run(args: argparse.Namespace) -> int:
     args.out.mkdir(parents=True, exist_ok=True)
     title = "The published tables" if args.published else "Tables"
     names = write_all(_source(args), args.out, args.coverage, title)
+    if args.folder:
+        write_counting(read_results(args.folder).scores, args.out)
+        names.append("counting")
     print(f"{len(names)} tables (.tex and .csv) in {args.out}: {', '.join(names)}")
     if args.pdf:
         print(compile_pdf(args.out / TEX))

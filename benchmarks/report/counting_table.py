@@ -10,7 +10,6 @@ from benchmarks.data.files import replacing
 from benchmarks.report.latex import Style, floating
 from benchmarks.results.counting import WAYS, counted, counts
 from benchmarks.results.names import DATASETS, label
-from benchmarks.results.tidy import read_table
 
 HEADS = {"plain": "plain", "holm": "Holm", "corrected": "N--B", "both": "N--B, Holm"}
 CAPTION = (
@@ -35,9 +34,9 @@ def render_counts(rows: pd.DataFrame, style: Style) -> str:
     return floating("\n".join(lines), "lr|rrrr|rrr", CAPTION, "tab:counting")
 
 
-def write_counting(run: Path, out: Path, style: Style | None = None) -> list[Path]:
-    """From results/<run>/scores.csv: counted_tests.csv (a row per test), counting.csv and counting.tex."""
-    tests = counted(read_table(run / "scores.csv"))
+def write_counting(scores: pd.DataFrame, out: Path, style: Style | None = None) -> list[Path]:
+    """From a run's scores: counted_tests.csv (a row per test), counting.csv and counting.tex."""
+    tests = counted(scores)
     rows = counts(tests)
     paths = [out / "counted_tests.csv", out / "counting.csv", out / "counting.tex"]
     for path, frame in zip(paths, (tests, rows), strict=False):

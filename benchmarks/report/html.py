@@ -52,6 +52,7 @@ def build(run: Results, figures: Path, published: pd.DataFrame, expected: Sequen
         agreement=html_context.agreement_tables(rows, run),
         results=html_context.result_tables(run, rows),
         extras=html_context.extra_tables(run),
+        counting=html_context.counting_rows(run),
         claims=claims.to_dict("records"),
         deviations=deviations(run),
         conventions=html_context.convention_tables(found, run),

@@ -22,10 +22,12 @@ from benchmarks.report.html_format import (
 )
 from benchmarks.report.latex import NOT_SEARCHED, PAPER_SPLITS, PAPER_TRIALS
 from benchmarks.report.provenance import hyper_text, trial_rows
+from benchmarks.results import counting
 from benchmarks.results.folder import Results, Row
 from benchmarks.results.names import DATASETS, TRUNCATION_ORDER, in_order, model_order
 from benchmarks.results.statistics import ALPHA
 
+COUNTED = {"ablation": "Ablation", "beyond": "All models"}  # tables of more than one data set
 PAPER_EPOCHS = 100
 TABLES = {"main": ("ctd", "ibll", "ibs"), "ablation": ("nll", "ctd"), "beyond": ("ctd", "ibll", "ibs", "nll")}
 FEW = 5  # splits; the fewest the paper uses
@@ -213,6 +215,15 @@ def extra_tables(run: Results) -> list[Row]:
         if rows:
             tables.append({**effort(run, dataset), "rows": rows})
     return tables
+
+
+def counting_rows(run: Results) -> list[Row]:
+    """Per table: its tests against SODEN, how many survive each correction, and wins split by split; real data only."""
+    real = run.scores[~run.scores["dataset"].isin(run.marks)]
+    if real.empty or "soden" not in set(real["model"]):
+        return []
+    found = counting.counts(counting.counted(real)).to_dict("records")
+    return [row | {"name": COUNTED.get(row["table"], dataset_label(row["table"]))} for row in found]
 
 
 def convention_tables(found: list[Comparison], run: Results) -> list[Row]:

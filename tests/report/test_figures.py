@@ -290,11 +290,13 @@ def test_verb_writes_what_it_can_and_names_the_rest(tmp_path: Path, capsys: pyte
     assert "not drawn: search: no model of this run was searched with more than one trial" in out
     assert "not drawn: calibration: no model of this run has calibration rows" in out
     files = sorted(p.name for p in (tmp_path / "a").iterdir())
-    assert files == ["cost.pdf", "cost.png", "headline.pdf", "headline.png", "index.json"]
+    drawn = ("cost", "differences_flchain", "headline", "heat_map")
+    assert files == sorted([*(f"{name}.{kind}" for name in drawn for kind in ("pdf", "png")), "index.json"])
     for name in files:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
     index = json.loads((tmp_path / "a" / "index.json").read_text(encoding="utf-8"))
-    assert set(index["absent"]) == {"simulation", "risk_groups", "calibration", "search"}
+    absent = {"simulation", "risk_groups", "calibration", "search", "enough", "critical_difference"}
+    assert set(index["absent"]) == absent
     assert next((f["name"], f["files"]) for f in index["figures"]) == ("headline", ["headline.pdf", "headline.png"])
     pdf = (tmp_path / "a" / "headline.pdf").read_bytes()
     assert b"/FontFile2" in pdf  # TrueType, embedded

@@ -120,7 +120,7 @@ def test_p_values_of_a_table_are_corrected_within_it() -> None:
 
 def test_counting_is_written_as_csv_and_latex(tmp_path: Path) -> None:
     write_run(tmp_path / "run", {"support": "", "gbsg2": ""}, models=ALL, splits=4)
-    paths = write_counting(tmp_path / "run", tmp_path / "out")
+    paths = write_counting(read_table(tmp_path / "run" / "scores.csv"), tmp_path / "out")
     assert [path.name for path in paths] == ["counted_tests.csv", "counting.csv", "counting.tex"]
     tests = pd.read_csv(paths[0])
     # On two data sets: 5 baselines x 9, ablation 2 x 4; beyond 13 x (3 metrics and NLL) each.

@@ -1,11 +1,18 @@
 """The search's own noise: probabilities by enumeration, errors by a simulated search."""
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from support.fake_run import write_run
 
+from benchmarks.report.figures import enough
+from benchmarks.report.figures.style import NothingToDraw, styled
+from benchmarks.report.figures.view import View
+from benchmarks.results.folder import HINDSIGHT, read_results
+from benchmarks.results.published import published_cells
 from benchmarks.results.search_noise import best_of, expected_scores, redrawn, search_errors
 
 
@@ -59,3 +66,18 @@ def test_expected_scores_end_at_the_chosen_trial_and_begin_where_they_are_known(
     assert list(found.index) == [2, 3, 4]  # one trial of four may be the one that was not scored
     assert found[4] == 5.0
     assert found[2] == pytest.approx((3 * 5 + 2 * 3 + 1 * 1) / 6)
+
+
+def test_the_figure_draws_what_is_expected_of_k_trials(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", {"support": ""}, splits=2, trials=3)
+    with pytest.raises(NothingToDraw, match="no trials were scored in hindsight"):
+        enough.draw(View(read_results(folder), published_cells()))
+    scored = rows(np.array([[5.0, 3.0, 1.0], [4.0, 4.0, 1.0]]), 3).assign(
+        dataset="support", model="soden", g_tau="1e-8"
+    )
+    pd.concat([scored, scored.assign(metric="ibs")]).to_parquet(folder / HINDSIGHT)
+    with styled():
+        [drawing] = enough.draw(View(read_results(folder), published_cells()))
+    line = drawing.figure.axes[0].lines[0]
+    np.testing.assert_array_equal(line.get_xdata(), [1, 2, 3])
+    np.testing.assert_allclose(line.get_ydata(), [3.0, (13 / 3 + 4) / 2, 4.5])  # 3, (5 + 5 + 3) / 3 and 4, 5 and 4

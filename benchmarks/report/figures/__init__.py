@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from benchmarks.results.folder import Results
 
 # In the order of the report.
-FIGURES = ("headline", "simulation", "risk_groups", "calibration", "search", "cost")
+FIGURES = (
+    *("headline", "simulation", "risk_groups", "calibration", "differences", "search", "enough", "cost"),
+    *("critical_difference", "heat_map"),
+)
 
 
 def draw_all(run: Results, published: pd.DataFrame, out: Path) -> tuple[list[Path], dict[str, str]]:
