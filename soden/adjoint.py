@@ -19,10 +19,13 @@ class CarriedFeatures(nn.Module):
         super().__init__()
         self.layers = nn.Sequential(*hazard.net)  # torch's own layers: an adjoint differentiates outside of training
 
-    def forward(self, s: Tensor, state: Tensor) -> Tensor:  # noqa: D102
+    def hazard(self, s: Tensor, state: Tensor) -> Tensor:
+        """h, (n, 1)."""
         Lambda, y, x = state[:, :1], state[:, 1:2], state[:, 2:]
-        h = nn.functional.softplus(self.layers(torch.cat([Lambda, s * y, x], dim=1)))
-        return torch.cat([h * y, torch.zeros_like(state[:, 1:])], dim=1)
+        return nn.functional.softplus(self.layers(torch.cat([Lambda, s * y, x], dim=1)))
+
+    def forward(self, s: Tensor, state: Tensor) -> Tensor:  # noqa: D102
+        return torch.cat([self.hazard(s, state) * state[:, 1:2], torch.zeros_like(state[:, 1:])], dim=1)
 
 
 class CarriedTime(nn.Module):
@@ -32,9 +35,13 @@ class CarriedTime(nn.Module):
         super().__init__()
         self.layers = nn.Sequential(*hazard.baseline)
 
+    def hazard(self, s: Tensor, state: Tensor) -> Tensor:
+        """h0, (n, 1)."""
+        return nn.functional.softplus(self.layers(s * state[:, 1:]))
+
     def forward(self, s: Tensor, state: Tensor) -> Tensor:  # noqa: D102
         y = state[:, 1:]
-        return torch.cat([nn.functional.softplus(self.layers(s * y)) * y, torch.zeros_like(y)], dim=1)
+        return torch.cat([self.hazard(s, state) * y, torch.zeros_like(y)], dim=1)
 
 
 class AdjointSolver(Solver):
@@ -47,7 +54,7 @@ class AdjointSolver(Solver):
         zero, encoded = torch.zeros_like(y), hazard.encode(x, seq)
         if isinstance(hazard, GeneralHazard):
             start = torch.cat([zero[:, None], y[:, None], encoded], dim=1)
-            function: nn.Module = CarriedFeatures(hazard)
+            function: CarriedFeatures | CarriedTime = CarriedFeatures(hazard)
         elif isinstance(hazard, SeparableHazard):
             start, function = torch.stack([zero, y], dim=1), CarriedTime(hazard)
         else:
@@ -56,7 +63,7 @@ class AdjointSolver(Solver):
             end = odeint_adjoint(function, start, span, rtol=RTOL, atol=ATOL, method="dopri5")[1]
         except AssertionError as error:  # torchdiffeq's "underflow in dt"
             raise Diverged(f"the adaptive solver failed: {error}") from error
-        lam = function(span[1], end)[:, 0] / y
+        lam = function.hazard(span[1], end)[:, 0]  # not the right-hand side over y: a subject may enter at 0
         if isinstance(hazard, GeneralHazard):
             return Solution(end[:, 0], lam, encoded)
         factor = hazard.factor(encoded)

@@ -18,10 +18,16 @@ def blocks(n: int, columns: int) -> Iterator[slice]:
     return (slice(start, min(start + size, n)) for start in range(0, n, size))
 
 
-def concordance(Lambda: Callable[[slice, FloatArray], FloatArray], time: FloatArray, event: BoolArray) -> float:
+def concordance(
+    Lambda: Callable[[slice, FloatArray], FloatArray],
+    time: FloatArray,
+    event: BoolArray,
+    entry: FloatArray | None = None,
+) -> float:
     """P(S_i(y_i) < S_j(y_i)) over pairs with an event at y_i and j known to be later; ties count 1/2.
 
-    `Lambda(rows, times)` gives the rows' cumulative hazards; a larger one is a smaller S.
+    `Lambda(rows, times)` gives the rows' cumulative hazards; a larger one is a smaller S. Who enters at y_i or after it
+    was not at risk then and makes no pair.
     """
     y = time[event]
     grid, column = np.unique(y, return_inverse=True)
@@ -33,6 +39,8 @@ def concordance(Lambda: Callable[[slice, FloatArray], FloatArray], time: FloatAr
     right = pairs = 0.0
     for rows in blocks(len(time), len(y)):
         later = (time[rows, None] > y) | ((time[rows, None] == y) & ~event[rows, None])
+        if entry is not None:
+            later &= entry[rows, None] < y
         gap = own - Lambda(rows, grid)[:, column]
         tied = np.abs(gap) <= TIED * own
         right += float((later & ~tied & (gap > 0)).sum()) + 0.5 * float((later & tied).sum())

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -11,57 +11,71 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 
-from soden.concordance import blocks, concordance
-from soden.inputs import (
-    Rows,
-    Scaling,
-    check_columns,
-    check_parameters,
-    column_names,
-    feature_matrix,
-    held_out_rows,
-    outcomes,
-    series,
-)
+from soden import saved
+from soden.inputs import Rows, Scaling, check_columns, check_device, check_parameters, column_names, held_out_rows
 from soden.models import OdeModel, Soden, SodenCox, SodenPH
-from soden.sklearn_api import Estimator, not_fitted
+from soden.outcomes import Outcomes, outcomes, says_events
+from soden.plot import Plots
+from soden.predictions import RISK_TIMES, STEPS, either
 from soden.training import resolve_device
-from soden.types import BoolArray, FitOptions, FitReport, FloatArray, SurvivalData
+from soden.types import FitOptions, FitReport, FloatArray, SurvivalData
 
-QUANTILE_GRID = 2049  # times at which Lambda is inverted
-RISK_TIMES = 100  # at most so many event times make up the risk score
+SMALLEST_BATCH, LARGEST_BATCH, STEPS_PER_EPOCH = 32, 256, 20  # of batch_size="auto"
 
 
 class FitDiverged(RuntimeError):
     """Training left the finite numbers before its first epoch ended: there is no model."""
 
 
-class SODEN(Estimator):
+class SODEN(Plots):
     """Survival curves of any shape: the hazard h(Lambda_x(t), t; x) is one network, trained through its ODE.
 
-    Features and times may come as they are: features are standardised and times are divided by their mean, both on the
-    training rows, so the unit of time (days, months, years) does not matter. All predictions are in your unit.
+    Features and times may come as they are: features are standardised and times are divided by their mean, so the unit
+    of time (days, months, years) does not matter. All predictions are in your unit.
 
     Parameters
     ----------
-    hidden, layers: width and number of hidden layers of each network.
-    gru_hidden: width of the GRU that reads series (`seq=`).
-    lr, weight_decay, batch_size: of RMSProp; gradients longer than 100 are clipped.
-    max_epochs, patience: training stops after `patience` epochs without a better validation loss; the best is kept.
-    validation_split: share of the rows held out for that, unless `fit` gets validation data; 0 holds out none and
-        watches the training loss.
-    standardise: False if the features are on comparable scales already.
-    solver: "fast", or "adjoint" for the paper's own scheme (slow; needs torchdiffeq).
-    device: "auto" takes the GPU if there is one; or "cpu", "cuda", "cuda:1".
-    progress: show a progress bar.
-    random_state: seed of the initial weights, batches and held-out rows; None for another fit each time.
+    hidden, layers:
+        Width and number of hidden layers of each network.
+    gru_hidden:
+        Width of the GRU that reads series (`seq=`).
+    lr, weight_decay, batch_size:
+        Of RMSProp; gradients longer than 100 are clipped. "auto" takes batches of a twentieth of the training rows,
+        at least 32 and at most 256.
+    max_epochs, patience:
+        Training stops after `patience` epochs without a better validation loss; the best is kept.
+    n_models:
+        Networks that are trained from other weights on other parts of the rows; S is the mean of theirs.
+    validation_split:
+        Share of the rows held out for early stopping, by each model another part, unless `fit` gets validation data;
+        0 holds out none and watches the training loss.
+    standardise:
+        False if the features are on comparable scales already.
+    solver:
+        "fast", or "adjoint" for the paper's own scheme (slow; needs torchdiffeq).
+    device:
+        "auto" takes the GPU if there is one; or "cpu", "cuda", "cuda:1".
+    warm_start:
+        The next `fit` goes on from the weights, and keeps the scaling, of the last one.
+    verbose:
+        0 is silent, 1 shows a bar, 2 a line per epoch, on stderr.
+    random_state:
+        Seed of the initial weights, batches and held-out rows; None for another fit each time.
 
     Attributes
     ----------
-    n_features_in_, feature_names_in_ (data frames only): what predictions must be given.
-    horizon_: the largest training time.
-    report_: how training went: epochs, losses (`report_.history`), the solver's error.
-    model_: the fitted network with its solver, in scaled units.
+    n_features_in_, feature_names_in_:
+        What predictions must be given; names where `fit` got a data frame.
+    n_samples_, n_events_:
+        Subjects and events of the last `fit`.
+    horizon_:
+        The largest training time.
+    unique_times_:
+        Training times, at most 1,000 of them: where step functions step.
+    history_:
+        {"train", "valid"}: the losses, arrays of shape (n_models, epochs), nan after a model's last epoch.
+    reports_, models_:
+        How each training went, and the fitted networks with their solvers, in scaled units.
     """
 
     _model_class: ClassVar[type[OdeModel]] = Soden
@@ -73,14 +87,16 @@ class SODEN(Estimator):
         gru_hidden: int = 16,
         lr: float = 3e-3,
         weight_decay: float = 1e-6,
-        batch_size: int = 64,
+        batch_size: int | str = 64,
         max_epochs: int = 100,
         patience: int = 10,
+        n_models: int = 1,
         validation_split: float = 0.2,
         standardise: bool = True,
         solver: str = "fast",
         device: str = "auto",
-        progress: bool = False,
+        warm_start: bool = False,
+        verbose: int = 0,
         random_state: int | None = 0,
     ) -> None:
         self.hidden = hidden
@@ -91,11 +107,13 @@ class SODEN(Estimator):
         self.batch_size = batch_size
         self.max_epochs = max_epochs
         self.patience = patience
+        self.n_models = n_models
         self.validation_split = validation_split
         self.standardise = standardise
         self.solver = solver
         self.device = device
-        self.progress = progress
+        self.warm_start = warm_start
+        self.verbose = verbose
         self.random_state = random_state
 
     def fit(
@@ -105,60 +123,121 @@ class SODEN(Estimator):
         event: Any = None,
         *,
         time: Any = None,
+        entry: Any = None,
+        sample_weight: Any = None,
         seq: Any = None,
         X_val: Any = None,
         time_val: Any = None,
         event_val: Any = None,
+        entry_val: Any = None,
+        sample_weight_val: Any = None,
         seq_val: Any = None,
     ) -> Self:
         """Learn from n subjects.
 
         `fit(X, time, event)` with events 1/True where observed, 0/False where censored, or `fit(X, y)` with the
         structured array or two-column data frame that scikit-survival uses. Times alone mean that every event was
-        observed. `seq` (n, steps, channels) holds series. `X_val`, `time_val`, `event_val` (and `seq_val`), in the
-        same forms, replace the held-out rows. Raises FitDiverged if no epoch ends with finite numbers; warns if a
-        later one does not, and keeps the best state before it.
+        observed, and bring a warning. `entry` (n,) says when subjects came under observation (left truncation): they
+        count by Lambda(y) - Lambda(entry). `sample_weight` (n,) says how much each counts. `seq` (n, steps, channels)
+        holds series. `X_val`, `time_val`, `event_val` and the others of that ending, in the same forms, replace the
+        held-out rows. Raises FitDiverged if no epoch ends with finite numbers; warns if a later one does not, and keeps
+        the best state before it.
         """
         check_parameters(self.get_params())  # not in __init__: scikit-learn wants values kept as they come
-        rows = self._read(X, seq)
+        y = either(y, time)
+        rows, seen = self._observed(X, y, event, entry, sample_weight, seq)
         if len(rows.x) < 2:
             raise ValueError(f"cannot learn from n_samples={len(rows.x)}: at least two subjects are needed")
-        time, event = outcomes(_either(y, time), event, len(rows.x))
+        if not says_events(y, event):
+            warnings.warn(
+                f"no events were given, so all {len(rows.x)} times count as observed events; pass event, 1 observed, "
+                "0 censored. event=np.ones(len(time)) says the same without this warning",
+                UserWarning,
+                stacklevel=2,
+            )
         seed = int(np.random.SeedSequence().generate_state(1)[0]) if self.random_state is None else self.random_state
+        known = self if self.warm_start and self.__sklearn_is_fitted__() else None
+        if known is not None:
+            self._check_same(X, rows)
+        scaling = known.scaling_ if known is not None else Scaling.learn(rows, seen, self.standardise)
+        data, valid = scaling.survival(rows, seen), None
         if X_val is not None:
             check_columns(X_val, column_names(X), rows.x.shape[1], type(self).__name__)
-            held_out = self._read(X_val, seq_val)
-            if held_out.channels != rows.channels:
+            rows_val, seen_val = self._observed(X_val, time_val, event_val, entry_val, sample_weight_val, seq_val)
+            if rows_val.channels != rows.channels:
                 raise ValueError(
-                    f"seq has {rows.channels} series per subject, seq_val {held_out.channels}; pass the same"
+                    f"seq has {rows.channels} series per subject, seq_val {rows_val.channels}; pass the same"
                 )
-            time_val, event_val = outcomes(time_val, event_val, len(held_out.x))
-            scaling = Scaling.learn(rows, time, self.standardise)
-            train, valid = scaling.survival(rows, time, event), scaling.survival(held_out, time_val, event_val)
-        elif time_val is not None or event_val is not None or seq_val is not None:
+            valid = scaling.survival(rows_val, seen_val)
+        elif not all(value is None for value in (time_val, event_val, entry_val, sample_weight_val, seq_val)):
             raise ValueError("validation data need X_val as well as time_val and event_val")
-        else:
-            chosen, others = held_out_rows(event, self.validation_split, seed)
-            scaling = Scaling.learn(rows.take(chosen), time[chosen], self.standardise)
-            data = scaling.survival(rows, time, event)
-            train, valid = data.take(chosen), data.take(others)
-        self._train(train, valid, int(seed))
-        self._remember(rows, time, event, scaling, column_names(X))
+        self._train(data, valid, int(seed), [] if known is None else known.models_)
+        self._remember(rows, seen, scaling, column_names(X))
         return self
 
-    def _train(self, train: SurvivalData, valid: SurvivalData, seed: int) -> None:
+    def _observed(self, X: Any, y: Any, event: Any, entry: Any, weight: Any, seq: Any) -> tuple[Rows, Outcomes]:
+        """Checked features and outcomes; whoever weighs nothing is left out, lest a batch weigh nothing."""
+        rows = self._read(X, seq)
+        if seq is not None and not self._model_class.takes_seq:
+            raise ValueError(f"{type(self).__name__} is linear in static features and takes no series; use SODEN")
+        if len(rows.x) < 2:  # says `fit`
+            return rows, Outcomes(np.ones(len(rows.x)), np.ones(len(rows.x), dtype=bool))
+        seen = outcomes(y, event, len(rows.x), entry, weight)
+        if seen.weight is None:
+            return rows, seen
+        some = np.flatnonzero(seen.weight)
+        return rows.take(some), seen.take(some)
+
+    def _check_same(self, X: Any, rows: Rows) -> None:
+        """A warm start needs the features of the last fit."""
+        names = getattr(self, "feature_names_in_", None)
+        check_columns(X, None if names is None else names.tolist(), self.n_features_in_, type(self).__name__)
+        if rows.channels != len(self.scaling_.seq_mean):
+            raise ValueError(f"warm_start: the last fit had {len(self.scaling_.seq_mean)} series, this {rows.channels}")
+        past, now = self.models_[0].hyper, self._hyper(self.n_samples_)
+        moved = [f"{name} from {past[name]} to {now[name]}" for name in ("width", "layers") if past[name] != now[name]]
+        if moved:
+            raise ValueError(f"warm_start cannot change the network: {', '.join(moved)}; set warm_start=False")
+
+    def _hyper(self, n: int) -> dict[str, Any]:
+        """For n training rows."""
+        size = self.batch_size
+        if size == "auto":
+            size = int(np.clip(n // STEPS_PER_EPOCH, SMALLEST_BATCH, LARGEST_BATCH))
         hyper = {
             "width": self.hidden,
             "layers": self.layers,
             "gru_width": self.gru_hidden,
             "lr": self.lr,
             "weight_decay": self.weight_decay,
-            "batch_size": self.batch_size,
+            "batch_size": size,
             "solver": self.solver,
         }
-        options = FitOptions(self.max_epochs, self.patience, device=self.device, progress=self.progress)
-        model = self._model_class(plain(hyper), options)
-        report = model.fit(train, valid, seed)
+        return plain(hyper)
+
+    def _train(self, data: SurvivalData, valid: SurvivalData | None, seed: int, known: list[OdeModel]) -> None:
+        """Each member on its own part of the rows, unless they were given; members there are go on."""
+        options = FitOptions(self.max_epochs, self.patience, device=self.device, progress=int(self.verbose))
+        models, reports = [], []
+        for member in range(self.n_models):
+            train, held_out = data, valid
+            if held_out is None:
+                chosen, others = held_out_rows(data.event, self.validation_split, seed, member)
+                train, held_out = data.take(chosen), data.take(others)
+            if self.verbose and self.n_models > 1:
+                print(f"model {member + 1} of {self.n_models}", file=sys.stderr)
+            model = self._model_class(self._hyper(len(train)), options)
+            model.start = known[member].net.state_dict() if member < len(known) else None
+            own = seed if member == 0 else int(np.random.SeedSequence([seed, member]).generate_state(1)[0])
+            report = model.fit(train, held_out, own)
+            self._check_report(report)
+            # A prediction must not depend on which rows come along; in float32 it would, in the seventh digit.
+            model.net.double()
+            models.append(model)
+            reports.append(report)
+        self.models_, self.reports_ = models, reports
+
+    def _check_report(self, report: FitReport) -> None:
         advice = f"Lower lr (it is {self.lr:g}), or check the features for extreme values"
         if not report.best_epoch:
             raise FitDiverged(f"training diverged in its first epoch: {report.message}. {advice}")
@@ -167,21 +246,21 @@ class SODEN(Estimator):
                 f"training diverged in epoch {report.epochs}: {report.message}. "
                 f"The best state before it, of epoch {report.best_epoch}, is kept. {advice}",
                 RuntimeWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
-        # A prediction must not depend on which rows come along; in float32 it would, in the seventh digit.
-        model.net.double()
-        self.model_, self.report_ = model, report
 
-    def _remember(
-        self, rows: Rows, time: FloatArray, event: BoolArray, scaling: Scaling, names: list[str] | None
-    ) -> None:
+    def _remember(self, rows: Rows, seen: Outcomes, scaling: Scaling, names: list[str] | None) -> None:
         self.n_features_in_ = rows.x.shape[1]
         self._set_names(names)
         self.scaling_ = scaling
-        self.horizon_ = float(time.max())
-        shares = np.linspace(0, 1, min(RISK_TIMES, int(event.sum())))
-        self.risk_times_ = np.quantile(time[event], shares)
+        self.horizon_ = float(seen.time.max())
+        self.n_samples_, self.n_events_ = len(seen.time), int(seen.event.sum())
+        shares = np.linspace(0, 1, min(RISK_TIMES, self.n_events_))
+        self.risk_times_ = np.quantile(seen.time[seen.event], shares)
+        times = np.unique(seen.time)
+        if len(times) > STEPS:
+            times = times[np.linspace(0, len(times) - 1, STEPS).round().astype(int)]
+        self.unique_times_ = times
 
     def _set_names(self, names: list[str] | None) -> None:
         if names is not None:
@@ -189,143 +268,73 @@ class SODEN(Estimator):
         elif hasattr(self, "feature_names_in_"):  # of an earlier fit
             del self.feature_names_in_
 
-    def predict_survival(self, X: Any, times: Any, seq: Any = None) -> FloatArray:
-        """S_x(t) = P(T > t | x), shape (n, len(times)); times in any order, also beyond the training times."""
-        survival: FloatArray = np.exp(-self.predict_cumulative_hazard(X, times, seq))
-        return survival
+    @property
+    def history_(self) -> dict[str, FloatArray]:
+        """{"train", "valid"}: the losses per epoch, shape (n_models, epochs); nan after a model's last epoch."""
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"{type(self).__name__} has no history_ before fit")
+        losses = np.full((2, len(self.reports_), max(len(report.history) for report in self.reports_)), np.nan)
+        for member, report in enumerate(self.reports_):
+            losses[:, member, : len(report.history)] = np.transpose(report.history)
+        return {"train": losses[0], "valid": losses[1]}
 
-    def predict_cumulative_hazard(self, X: Any, times: Any, seq: Any = None) -> FloatArray:
-        """Lambda_x(t), shape (n, len(times))."""
-        return self._Lambda(self._rows(X, seq), _checked_times(times))
-
-    def predict_hazard(self, X: Any, times: Any, seq: Any = None) -> FloatArray:
-        """lambda_x(t), events per unit of your time, shape (n, len(times))."""
-        rows = self._rows(X, seq)
-        return self._curves(self.model_.predict_hazard, rows, _checked_times(times)) / self.scaling_.time
-
-    def predict_median(self, X: Any, seq: Any = None, horizon: float | None = None) -> FloatArray:
-        """The time at which S_x falls to 1/2, shape (n,); inf where it has not by `horizon` (see predict_quantile)."""
-        return self.predict_quantile(X, 0.5, seq, horizon)
-
-    def predict_quantile(self, X: Any, q: Any, seq: Any = None, horizon: float | None = None) -> FloatArray:
-        """The time by which the event has come with probability q: S_x(t) = 1 - q.
-
-        Shape (n,) for a number, (n, len(q)) for several. inf where S_x stays above 1 - q up to `horizon`, by default
-        the largest training time: beyond it no data speak.
-        """
-        rows = self._rows(X, seq)
-        shares = np.atleast_1d(np.asarray(q, dtype=np.float64))
-        if shares.ndim != 1 or not ((shares > 0) & (shares < 1)).all():
-            raise ValueError(f"q must lie between 0 and 1, both excluded; got {q!r}")
-        end = self.horizon_ if horizon is None else float(horizon)
-        if not 0 < end < np.inf:
-            raise ValueError(f"horizon must be positive and finite; got {horizon!r}")
-        grid = end * np.linspace(0, 1, QUANTILE_GRID) ** 2  # denser near 0, where steep curves fall
-        wanted = -np.log1p(-shares)
-        result = np.empty((len(rows.x), len(shares)))
-        for part in blocks(len(rows.x), QUANTILE_GRID):
-            for i, Lambda in enumerate(self._Lambda(rows.take(part), grid), part.start):
-                result[i] = np.interp(wanted, Lambda, grid, right=np.inf)
-        return result[:, 0] if np.ndim(q) == 0 else result
-
-    def predict(self, X: Any, seq: Any = None) -> FloatArray:
-        """A risk score, shape (n,), higher for an earlier event: Lambda_x averaged over the training event times.
-
-        scikit-survival's convention, so its metrics and scikit-learn's tools take it; for SODENPH and SODENCox it
-        orders subjects as their hazard ratio does.
-        """
-        rows = self._rows(X, seq)
-        parts = blocks(len(rows.x), len(self.risk_times_))
-        return np.concatenate([self._Lambda(rows.take(part), self.risk_times_).mean(axis=1) for part in parts])
-
-    def score(self, X: Any, y: Any = None, event: Any = None, *, time: Any = None, seq: Any = None) -> float:
-        """Antolini's time-dependent concordance: 1 is perfect, 1/2 is chance; outcomes in the same forms as for `fit`.
-
-        Of all pairs whose order is known, the share in which the subject with the earlier event had the lower survival
-        at that time (ties count 1/2). It is Harrell's C where curves do not cross, so comparable with scikit-survival's
-        `score`. It judges order alone; `log_likelihood` judges the curves.
-        """
-        rows = self._rows(X, seq)
-        time, event = outcomes(_either(y, time), event, len(rows.x))
-        return concordance(lambda part, times: self._Lambda(rows.take(part), times), time, event)
-
-    def log_likelihood(self, X: Any, y: Any = None, event: Any = None, *, time: Any = None, seq: Any = None) -> float:
-        """The mean of Delta log lambda(y) - Lambda(y), Equation (4), in your unit of time; higher is better."""
-        rows = self._rows(X, seq)
-        time, event = outcomes(_either(y, time), event, len(rows.x))
-        terms = self.model_.nll(SurvivalData(time / self.scaling_.time, event, rows.x, rows.seq))
-        return float(-terms.mean() - event.mean() * np.log(self.scaling_.time))
+    def summary(self) -> str:
+        """What was fitted to what and how it went, for a person: `print(model.summary())`."""
+        self._fitted()
+        network = sum(p.numel() for p in self.models_[0].net.parameters())
+        epochs = [report.best_epoch for report in self.reports_]
+        stopped = {report.stopped_by for report in self.reports_}
+        lines = [
+            f"{type(self).__name__}, {len(self.models_)} model{'s' * (len(self.models_) > 1)} of {network:,} weights "
+            f"({self.hidden} x {self.layers})",
+            f"  data        {self.n_samples_:,} subjects, {self.n_events_:,} events "
+            f"({self.n_events_ / self.n_samples_:.0%}), {self.n_features_in_} features, times up to {self.horizon_:g}",
+            f"  training    best epoch {_span(epochs)} of at most {self.max_epochs}, "
+            f"stopped by {', '.join(sorted(stopped))}",
+            f"  validation  loss {_span([report.valid_loss for report in self.reports_], '.4f')} (times / their mean)",
+        ]
+        errors = [report.solver_error for report in self.reports_ if np.isfinite(report.solver_error)]
+        if errors:
+            lines.append(f"  solver      {self.solver}, relative error of Lambda in training at most {max(errors):.1e}")
+        return "\n".join(lines)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted estimator to a file; `load` reads it, also on a machine without a GPU."""
-        if not self.__sklearn_is_fitted__():
-            raise not_fitted(type(self).__name__)
+        self._fitted()
         names = getattr(self, "feature_names_in_", None)
-        torch.save(
-            {
-                "estimator": type(self).__name__,
-                "params": plain(self.get_params()),
-                "model": self.model_.state(),
-                "report": asdict(self.report_),
-                "moments": [part.tolist() for part in self.scaling_.moments()],
-                "time_scale": self.scaling_.time,
-                "names": None if names is None else names.tolist(),
-                "horizon": self.horizon_,
-                "risk_times": self.risk_times_.tolist(),
-            },
-            path,
-        )
+        state = {
+            "estimator": type(self).__name__,
+            "params": plain(self.get_params()),
+            "models": [model.state() for model in self.models_],
+            "reports": [asdict(report) for report in self.reports_],
+            "moments": [part.tolist() for part in self.scaling_.moments()],
+            "time_scale": self.scaling_.time,
+            "names": None if names is None else names.tolist(),
+            "counts": (self.n_samples_, self.n_events_),
+            "horizon": self.horizon_,
+            "risk_times": self.risk_times_.tolist(),
+            "unique_times": self.unique_times_.tolist(),
+        }
+        saved.write(path, state)
 
     @classmethod
     def load(cls, path: str | Path, device: str = "auto") -> Self:
         """Read what `save` wrote; nothing in the file is executed."""
-        state = torch.load(path, map_location="cpu", weights_only=True)
-        kind = state.get("estimator") if isinstance(state, dict) else None
-        if kind != cls.__name__:
-            raise ValueError(f"{path} holds {kind or 'no saved estimator'}; {cls.__name__}.load cannot read it")
+        check_device(device)
+        state = saved.read(path, cls.__name__)
         estimator = cls(**state["params"])
-        estimator.model_ = cls._model_class.from_state(state["model"])
-        estimator.model_.net.to(resolve_device(device), torch.float64)
-        estimator.report_ = FitReport(**state["report"])
+        estimator.models_ = [cls._model_class.from_state(model) for model in state["models"]]
+        for model in estimator.models_:
+            model.net.to(resolve_device(device), torch.float64)
+        estimator.reports_ = [FitReport(**report) for report in state["reports"]]
         moments = [np.array(part) for part in state["moments"]]
         estimator.scaling_ = Scaling(moments[0], moments[1], moments[2], moments[3], state["time_scale"])
         estimator._set_names(state["names"])
         estimator.n_features_in_ = len(estimator.scaling_.x_mean)
+        estimator.n_samples_, estimator.n_events_ = state["counts"]
         estimator.horizon_, estimator.risk_times_ = state["horizon"], np.array(state["risk_times"])
+        estimator.unique_times_ = np.array(state["unique_times"])
         return estimator
-
-    def _read(self, X: Any, seq: Any) -> Rows:
-        x = feature_matrix(X)
-        if seq is not None and not self._model_class.takes_seq:
-            raise ValueError(f"{type(self).__name__} is linear in static features and takes no series; use SODEN")
-        return Rows(x, series(seq, len(x)))
-
-    def _rows(self, X: Any, seq: Any) -> Rows:
-        """Check features against those of `fit` and scale them."""
-        if not self.__sklearn_is_fitted__():
-            raise not_fitted(type(self).__name__)
-        names = getattr(self, "feature_names_in_", None)
-        check_columns(X, None if names is None else names.tolist(), self.n_features_in_, type(self).__name__)
-        rows = self._read(X, seq)
-        channels = len(self.scaling_.seq_mean)
-        if channels != rows.channels:
-            raise ValueError(
-                f"the model was fitted with {channels or 'no'} series per subject, so seq must have "
-                + (f"shape (n, steps, {channels})" if channels else "been left out")
-                + f"; got {'none' if rows.seq is None else rows.seq.shape}"
-            )
-        return self.scaling_.features(rows)
-
-    def _Lambda(self, rows: Rows, times: FloatArray) -> FloatArray:
-        return self._curves(self.model_.predict_cumulative_hazard, rows, times)
-
-    def _curves(self, predict: Callable[[Rows, FloatArray], FloatArray], rows: Rows, times: FloatArray) -> FloatArray:
-        """Predict in blocks. The horizon joins the times so that what else is asked for does not move the mesh."""
-        scaled = np.append(times, self.horizon_) / self.scaling_.time
-        result = np.empty((len(rows.x), len(times)))
-        for part in blocks(len(rows.x), len(scaled)):
-            result[part] = predict(rows.take(part), scaled)[:, :-1]
-        return result
 
 
 class SODENPH(SODEN):
@@ -345,16 +354,7 @@ def plain(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
 
 
-def _either(y: Any, time: Any) -> Any:
-    if y is not None and time is not None:
-        raise ValueError("times came twice: as the second argument and as time=; pass one of them")
-    return time if y is None else y
-
-
-def _checked_times(times: Any) -> FloatArray:
-    values = np.atleast_1d(np.asarray(times, dtype=np.float64))
-    if values.ndim != 1:
-        raise ValueError(f"times must be one-dimensional; got shape {values.shape}")
-    if not (np.isfinite(values).all() and (values >= 0).all()):
-        raise ValueError("times must be finite and not negative: survival before 0 is 1 and is not modelled")
-    return values
+def _span(values: list[Any], form: str = "") -> str:
+    """The value, or the least and the most of several."""
+    low, high = f"{min(values):{form}}", f"{max(values):{form}}"
+    return low if low == high else f"{low} to {high}"

@@ -1,11 +1,10 @@
-"""What users hand over, made into arrays: tables of features, series, outcomes in their usual forms."""
+"""What users hand over, made into arrays: tables of features and series; and which parameters make sense."""
 
 from __future__ import annotations
 
 import math
 import warnings
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Self
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from soden.outcomes import Outcomes
 from soden.types import BoolArray, FloatArray, IntArray, SurvivalData
 
 # scikit-learn's own tests look for some of these phrases, and its users know them.
@@ -116,52 +116,6 @@ def series(seq: Any, n: int) -> FloatArray | None:
     return values
 
 
-def outcomes(y: Any, event: Any, n: int) -> tuple[FloatArray, BoolArray]:
-    """Times and events from (time, event), or from a structured array or data frame of both; no event: all observed."""
-    if y is None:
-        raise ValueError(
-            "survival estimation requires y to be passed, but the target y is None: pass the observed times and events,"
-            " fit(X, time, event), or a structured array of both, fit(X, y)"
-        )
-    if hasattr(y, "to_records") and np.ndim(y) == 2:
-        y = y.to_records(index=False)
-    values = np.asarray(y)
-    if values.dtype.names is not None:
-        if event is not None:
-            raise ValueError("events came twice: inside the structured y and as event=; pass one of them")
-        values, event = _fields(values)
-    if values.dtype.kind == "c":
-        raise ValueError("Complex data not supported: times must be real numbers")
-    if values.ndim != 1 or len(values) != n:
-        raise ValueError(
-            f"time must have one value per row of X, shape ({n},); got shape {values.shape}. "
-            "Pass times and events apart, fit(X, time, event), or as one structured array"
-        )
-    if values.dtype.kind in "mM":
-        raise TypeError(f"time holds {values.dtype}; pass durations as numbers, such as time / np.timedelta64(1, 'D')")
-    try:
-        time = values.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"time is not numeric: {error}. Pass durations as numbers, such as days") from None
-    events = np.ones(n, dtype=bool) if event is None else np.asarray(event)
-    if events.dtype.kind == "O":  # such as pandas' nullable booleans
-        with suppress(TypeError, ValueError):  # what is no number is refused below, as not binary
-            events = events.astype(np.float64)
-    return time, SurvivalData(time, events, np.zeros((n, 1))).event
-
-
-def _fields(y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """(time, event) of a structured array with two fields in any order; the boolean one is the event."""
-    names = list(y.dtype.names or ())
-    events = [name for name in names if y.dtype[name].kind == "b"] or [name for name in names if name == "event"]
-    if len(names) != 2 or len(events) != 1:
-        raise ValueError(
-            "a structured y needs two fields, a boolean one (the event) and a numeric one (the time), as made by "
-            f"sksurv.util.Surv; got {', '.join(f'{name}: {y.dtype[name]}' for name in names)}"
-        )
-    return y[next(name for name in names if name != events[0])], y[events[0]]
-
-
 class Rows(NamedTuple):
     """Features of the subjects a prediction is asked for."""
 
@@ -189,10 +143,13 @@ class Scaling:
     time: float  # users' times / this = the model's times
 
     @classmethod
-    def learn(cls, rows: Rows, time: FloatArray, standardise: bool) -> Self:
-        """From the training rows; `standardise=False` leaves features and series as they are, never times."""
-        steps = np.zeros((1, 0)) if rows.seq is None else rows.seq.reshape(-1, rows.seq.shape[2])
-        return cls(*_moments(rows.x, standardise), *_moments(steps, standardise), float(time.mean()))
+    def learn(cls, rows: Rows, seen: Outcomes, standardise: bool) -> Self:
+        """From all rows, as they weigh; `standardise=False` leaves features and series as they are, never times."""
+        weight = np.ones(len(rows.x)) if seen.weight is None else seen.weight
+        seq = np.zeros((len(rows.x), 1, 0)) if rows.seq is None else rows.seq
+        steps, each = seq.reshape(len(seq) * seq.shape[1], seq.shape[2]), np.repeat(weight, seq.shape[1])
+        features = *_moments(rows.x, weight, standardise), *_moments(steps, each, standardise)
+        return cls(*features, float(np.average(seen.time, weights=weight)))
 
     def moments(self) -> tuple[FloatArray, ...]:
         """The arrays, in the order of the fields."""
@@ -203,22 +160,28 @@ class Scaling:
         seq = None if rows.seq is None else (rows.seq - self.seq_mean) / self.seq_std
         return Rows((rows.x - self.x_mean) / self.x_std, seq)
 
-    def survival(self, rows: Rows, time: FloatArray, event: BoolArray) -> SurvivalData:
+    def survival(self, rows: Rows, seen: Outcomes) -> SurvivalData:
         """Everything scaled; outcomes must have been checked, since errors would speak of scaled times."""
-        scaled = self.features(rows)
-        return SurvivalData(time / self.time, event, scaled.x, scaled.seq)
+        x, seq = self.features(rows)
+        entry = None if seen.entry is None else seen.entry / self.time
+        return SurvivalData(seen.time / self.time, seen.event, x, seq, entry, seen.weight)
 
 
-def _moments(values: FloatArray, standardise: bool) -> tuple[FloatArray, FloatArray]:
+def _moments(values: FloatArray, weight: FloatArray, standardise: bool) -> tuple[FloatArray, FloatArray]:
     columns = values.shape[1]
-    if not standardise:
+    if not standardise or not columns:
         return np.zeros(columns), np.ones(columns)
-    std = values.std(axis=0)
-    return values.mean(axis=0), np.where(std > 0, std, 1.0)  # a constant column carries nothing; keep it finite
+    mean = np.average(values, axis=0, weights=weight)
+    std = np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weight))
+    constant = values.min(axis=0) == values.max(axis=0)  # carries nothing; keep it finite
+    return np.where(constant, values[0], mean), np.where(constant | (std == 0), 1.0, std)
 
 
-def held_out_rows(event: BoolArray, share: float, seed: int) -> tuple[IntArray, IntArray]:
-    """(training, validation) rows at random, the same share of the events and of the censored."""
+def held_out_rows(event: BoolArray, share: float, seed: int, member: int = 0) -> tuple[IntArray, IntArray]:
+    """(training, validation) rows at random, the same share of the events and of the censored.
+
+    The members of an ensemble hold out one part after the other, so that each row trains about as many of them.
+    """
     everything = np.arange(len(event))
     if share == 0:
         return everything, everything
@@ -231,16 +194,19 @@ def held_out_rows(event: BoolArray, share: float, seed: int) -> tuple[IntArray, 
     held_out = []
     for kind in (True, False):
         rows = rng.permutation(everything[event == kind])
-        held_out.append(rows[: min(math.ceil(share * len(rows)), max(len(rows) - 1, 0))])
+        size = min(math.ceil(share * len(rows)), max(len(rows) - 1, 0))
+        held_out.append(np.roll(rows, -member * size)[:size])
     valid = np.sort(np.concatenate(held_out))
     return np.setdiff1d(everything, valid), valid
 
 
 def check_parameters(params: Mapping[str, Any]) -> None:
     """Refuse parameters that no training could use."""
-    for name in ("hidden", "layers", "gru_hidden", "batch_size", "max_epochs", "patience"):
+    counts = ["hidden", "layers", "gru_hidden", "max_epochs", "patience", "n_models"]
+    for name in [*counts, *(["batch_size"] if params["batch_size"] != "auto" else [])]:
         if not isinstance(params[name], Integral) or params[name] < 1:
-            raise ValueError(f"{name} must be a whole number of at least 1; got {params[name]!r}")
+            also = ', or "auto"' if name == "batch_size" else ""
+            raise ValueError(f"{name} must be a whole number of at least 1{also}; got {params[name]!r}")
     if not (isinstance(params["lr"], Real) and 0 < float(params["lr"]) < math.inf):
         raise ValueError(f"lr must be a positive number; got {params['lr']!r}")
     if not (isinstance(params["weight_decay"], Real) and 0 <= float(params["weight_decay"]) < math.inf):
@@ -250,5 +216,18 @@ def check_parameters(params: Mapping[str, Any]) -> None:
     seed = params["random_state"]
     if seed is not None and not (isinstance(seed, Integral) and int(seed) >= 0):
         raise ValueError(f"random_state must be a whole number of at least 0, or None; got {seed!r}")
-    if str(params["device"]).startswith("cuda") and not torch.cuda.is_available():
-        raise ValueError(f"device={params['device']!r}, but torch sees no GPU; use device='auto' or 'cpu'")
+    if params["verbose"] not in (0, 1, 2):
+        raise ValueError(f"verbose must be 0 (silent), 1 (a bar) or 2 (a line per epoch); got {params['verbose']!r}")
+    check_device(params["device"])
+
+
+def check_device(device: Any) -> None:
+    """Refuse devices that torch does not have here, in words that name the ones it may have."""
+    kind = str(device).split(":")[0]
+    if kind == "mps":
+        raise ValueError("device='mps': Apple's GPUs have no float64, which predictions are made in; use device='cpu'")
+    if kind not in ("auto", "cpu", "cuda"):
+        hint = ". torch's name for a GPU is 'cuda'" if kind == "gpu" else ""
+        raise ValueError(f"device must be 'auto', 'cpu', 'cuda' or one such as 'cuda:1'; got {device!r}{hint}")
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise ValueError(f"device={device!r}, but torch sees no GPU; use device='auto' or 'cpu'")

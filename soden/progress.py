@@ -1,4 +1,4 @@
-"""A progress bar that needs no library."""
+"""How training goes on, told on stderr: a bar, or a line per epoch. No library is needed."""
 
 from __future__ import annotations
 
@@ -8,20 +8,26 @@ from collections.abc import Iterator, Sequence
 WIDTH = 20
 
 
-def bar(epochs: int, history: Sequence[tuple[float, float]]) -> Iterator[int]:
-    """Count epochs from 1; after each redraw one line on stderr with the (train, valid) losses so far."""
+def counted(epochs: Sequence[int], history: Sequence[tuple[float, float]], style: int) -> Iterator[int]:
+    """The epochs, and after each its (train, valid) losses: 1 redraws a bar, 2 writes lines."""
+    told = 0
     try:
-        for epoch in range(1, epochs + 1):
+        for epoch in epochs:
             yield epoch
-            _draw(epochs, history)
+            told = _tell(len(epochs), history, style, told)
     finally:  # training may stop early
-        _draw(epochs, history)
-        print(file=sys.stderr, flush=True)
+        _tell(len(epochs), history, style, told)
+        if style == 1:
+            print(file=sys.stderr, flush=True)
 
 
-def _draw(epochs: int, history: Sequence[tuple[float, float]]) -> None:
-    if history:
+def _tell(epochs: int, history: Sequence[tuple[float, float]], style: int, told: int) -> int:
+    """Draw what is new; returns how many epochs have been told of."""
+    if len(history) > told:
         train, valid = history[-1]
-        filled = "#" * round(WIDTH * len(history) / epochs)
         losses = f"loss {train:.4f}, validation {valid:.4f}, best {min(v for _, v in history):.4f}"
-        print(f"\r[{filled:<{WIDTH}}] epoch {len(history)}/{epochs}  {losses}", end="", file=sys.stderr, flush=True)
+        line = f"epoch {len(history)}/{epochs}  {losses}"
+        filled = "#" * round(WIDTH * len(history) / epochs)
+        print(line if style > 1 else f"\r[{filled:<{WIDTH}}] {line}", end="\n" if style > 1 else "", file=sys.stderr)
+        sys.stderr.flush()
+    return len(history)

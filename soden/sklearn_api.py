@@ -27,6 +27,17 @@ class Estimator:
             setattr(self, name, value)
         return self
 
+    def get_metadata_routing(self) -> Any:
+        """For scikit-learn's metadata routing: whatever a method has a keyword for is wanted where it is given."""
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        request = MetadataRequest(owner=self)
+        for method in ("fit", "predict", "score"):
+            for p in inspect.signature(getattr(self, method)).parameters.values():
+                if p.name not in ("X", "y") and p.default is not p.empty:
+                    getattr(request, method).add_request(param=p.name, alias=True)
+        return request
+
     def __repr__(self) -> str:
         defaults = {name: repr(value) for name, value in self._defaults().items()}
         changed = [f"{name}={value!r}" for name, value in self.get_params().items() if repr(value) != defaults[name]]
@@ -39,7 +50,7 @@ class Estimator:
         return Tags(estimator_type=None, target_tags=TargetTags(required=True, positive_only=True))
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
+        return hasattr(self, "models_")
 
 
 def not_fitted(owner: str) -> Exception:

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from soden import compiled
 from soden.nets import MLP, Encoder, seeded
-from soden.progress import bar
+from soden.progress import counted
 from soden.types import Diverged, Features, FitOptions, FitReport, FloatArray, SurvivalData, SurvivalModel
 
 
@@ -124,7 +124,7 @@ def run_training(
     stopped_by, message, epoch = "max_epochs", "", 0
     for epoch in _epochs(options, history):
         net.train()
-        total = 0.0
+        total = torch.zeros((), dtype=torch.float64, device=flat.device)  # there, so that a GPU is not waited for
         order = torch.randperm(n, generator=generator).to(flat.device)
         batches = n // size
         try:
@@ -134,11 +134,11 @@ def run_training(
                 if loss.requires_grad:  # a batch without events has no partial likelihood to follow
                     loss.backward()  # type: ignore[no-untyped-call]
                     optimiser.step(flat.grad)
-                total += float(loss.detach())
+                total += loss.detach()
             net.eval()
             with torch.no_grad():
                 value = valid_loss()
-            mean_loss = total / batches
+            mean_loss = float(total) / batches
             history.append((mean_loss, value))
             if not (math.isfinite(value) and math.isfinite(mean_loss)):
                 raise Diverged(f"loss is {mean_loss:g} on train, {value:g} on validation data in epoch {epoch}")
@@ -168,9 +168,9 @@ def run_training(
 
 def clip(gradient: Tensor, largest: float) -> None:
     """Scale the gradient to norm `largest` if it is longer (torch's clip_grad_norm_, on one flat vector)."""
-    norm = float(torch.linalg.vector_norm(gradient))
-    if norm > largest:
-        gradient.mul_(largest / (norm + 1e-6))
+    norm = torch.linalg.vector_norm(gradient).double()  # not a number of Python's: a GPU would be waited for
+    scale = torch.where(norm > largest, largest / (norm + 1e-6), 1.0)
+    gradient.mul_(scale.to(gradient.dtype))
 
 
 def _copy(net: nn.Module) -> dict[str, Tensor]:
@@ -178,7 +178,8 @@ def _copy(net: nn.Module) -> dict[str, Tensor]:
 
 
 def _epochs(options: FitOptions, history: list[tuple[float, float]]) -> Iterator[int]:
-    return bar(options.max_epochs, history) if options.progress else iter(range(1, options.max_epochs + 1))
+    epochs = range(1, options.max_epochs + 1)
+    return counted(epochs, history, options.progress) if options.progress else iter(epochs)
 
 
 class NeuralModel(SurvivalModel):
@@ -186,6 +187,7 @@ class NeuralModel(SurvivalModel):
 
     takes_entry: ClassVar[bool] = False  # whether the loss knows of late entry and weights
     net: nn.Module  # set by fit or from_state
+    start: Mapping[str, Tensor] | None = None  # weights that `fit` goes on from; None: fresh ones
 
     @abstractmethod
     def prepare(self, train: SurvivalData) -> dict[str, Any]:
@@ -231,7 +233,10 @@ class NeuralModel(SurvivalModel):
                 "channels": 0 if train.seq is None else train.seq.shape[2],
             }
             self.prepared = self.prepare(train)
-            self.net = self._network().to(device)
+            self.net = self._network()
+            if self.start is not None:
+                self.net.load_state_dict(self.start)
+            self.net.to(device)
             whole, held_out = self.batch(train, device), self.batch(valid, device)
             chosen = self.examples(whole)
             report = run_training(

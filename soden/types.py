@@ -134,7 +134,7 @@ class FitOptions:
     clip: float = 100.0  # largest gradient norm; in the authors' code, not in the paper
     device: str = "cpu"  # "cpu", "cuda", "cuda:1" or "auto"
     time_limit: float | None = None  # seconds of wall clock after which training stops with its best state so far
-    progress: bool = False
+    progress: int = 0  # 1 shows a bar, 2 a line per epoch
 
 
 @dataclass(frozen=True)

@@ -167,9 +167,10 @@ def test_series_are_read():
     seq = rng.normal(100, 10, (400, 5, 2)) + 30 * rng.normal(size=(400, 1, 1))
     time = rng.exponential(np.exp(-(seq.mean((1, 2)) - 100) / 20))
     noise = rng.normal(size=(400, 1))
-    model = SODEN(hidden=8, lr=1e-2, max_epochs=12).fit(noise, time, seq=seq)
-    assert model.score(noise, time, seq=seq) > 0.75
-    assert 0.4 < SODEN(**SMALL).fit(noise, time).score(noise, time) < 0.6
+    all_seen = np.ones(400)
+    model = SODEN(hidden=8, lr=1e-2, max_epochs=12).fit(noise, time, all_seen, seq=seq)
+    assert model.score(noise, time, all_seen, seq=seq) > 0.75
+    assert 0.4 < SODEN(**SMALL).fit(noise, time, all_seen).score(noise, time, all_seen) < 0.6
     assert model.predict_survival(noise, [1.0, 2.0], seq=seq).shape == (400, 2)
     assert model.predict_median(noise, seq=seq).shape == (400,)
 
@@ -179,7 +180,7 @@ def test_validation_data_decide_when_to_stop():
     model = SODEN(**SMALL).fit(X, TIME, EVENT, X_val=X_val, time_val=time_val, event_val=event_val)
     # The loss that training watched is the likelihood of these data in the model's unit of time.
     shift = event_val.mean() * np.log(model.scaling_.time)
-    assert -model.report_.valid_loss == pytest.approx(
+    assert -model.reports_[0].valid_loss == pytest.approx(
         model.log_likelihood(X_val, time_val, event_val) + shift, abs=1e-3
     )
     assert model.scaling_.time == pytest.approx(TIME.mean())  # all rows of X train
@@ -205,7 +206,7 @@ def test_save_and_load(cls, tmp_path):
     np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
     np.testing.assert_array_equal(again.predict_median(frame), model.predict_median(frame))
     assert again.get_params() == model.get_params()
-    assert again.report_ == model.report_
+    assert again.reports_ == model.reports_
     assert list(again.feature_names_in_) == ["age", "b", "c"]
 
 
@@ -235,12 +236,12 @@ def test_a_fit_that_diverges_later_warns_and_keeps_the_best_state(monkeypatch):
     monkeypatch.setattr(OdeModel, "valid_loss", breaks)
     with pytest.warns(RuntimeWarning, match=r"diverged in epoch 3.* of epoch \d, is kept\. Lower lr"):
         model = SODEN(**SMALL).fit(X, TIME, EVENT)
-    assert model.report_.valid_loss == min(calls[:2])
+    assert model.reports_[0].valid_loss == min(calls[:2])
     assert np.isfinite(model.predict_survival(X, TIMES)).all()
 
 
 def test_progress_goes_to_stderr(capsys):
-    SODEN(**SMALL, progress=True).fit(X, TIME, EVENT)
+    SODEN(**SMALL, verbose=1).fit(X, TIME, EVENT)
     out, err = capsys.readouterr()
     assert out == ""
     assert "[####################] epoch 5/5  loss " in err
@@ -253,7 +254,7 @@ def test_the_paper_solver_starts_from_the_same_loss():
     pytest.importorskip("torchdiffeq")
     once = {**SMALL, "max_epochs": 1}
     fast, adjoint = (SODEN(**once, solver=s).fit(X[:80], TIME[:80], EVENT[:80]) for s in ("fast", "adjoint"))
-    assert fast.report_.history[0][0] == pytest.approx(adjoint.report_.history[0][0], rel=1e-3)
+    assert fast.history_["train"] == pytest.approx(adjoint.history_["train"], rel=1e-3)
 
 
 def test_estimators_are_not_competitors_of_the_benchmark():

@@ -1,0 +1,57 @@
+"""From the study's rows to the two tables of the documentation: what was tried, and what was confirmed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.defaults.sets import LOOKED_AT, SETS
+
+
+def paired(rows: pd.DataFrame) -> pd.DataFrame:
+    """Each of SODEN's rows beside Cox's of the same split: what C gains and the integrated Brier score loses."""
+    cox = rows[rows["model"] == "cox"][["set", "split", "c", "ibs"]]
+    both = rows[rows["model"] != "cox"].merge(cox, on=["set", "split"], suffixes=("", "_cox"))
+    return both.assign(c_gain=both["c"] - both["c_cox"], ibs_gain=both["ibs_cox"] - both["ibs"])
+
+
+def chosen(rows: pd.DataFrame) -> pd.DataFrame:
+    """The settings tried, best first: gains over Cox, averaged over sets, and the sum of both that ranks them."""
+    both = paired(rows[rows["stage"] == "choose"])
+    means = both.groupby(["model", "set"], sort=False)[["c_gain", "ibs_gain", "seconds"]].mean()
+    table = means.groupby("model", sort=False).mean()
+    table["worst c_gain"] = means.groupby("model", sort=False)["c_gain"].min()
+    # IBS moves about a third as much as C does between models of these sets; weighed so, both count alike.
+    table["rank_by"] = table["c_gain"] + 3 * table["ibs_gain"]
+    return table.sort_values("rank_by", ascending=False).round(4).reset_index()
+
+
+def confirmed(rows: pd.DataFrame) -> pd.DataFrame:
+    """Per set: the means of Cox, of the old and of the new defaults, and the gain in standard errors of its mean."""
+    both = paired(rows[rows["stage"] == "confirm"])
+    lines = []
+    for name in SETS:
+        new = both[(both["set"] == name) & (both["model"] == "defaults")]
+        old = both[(both["set"] == name) & (both["model"] == "old")]
+        if new.empty:
+            continue
+        line = {"set": name, "seen": "yes" if name in LOOKED_AT else "no", "n": int(new["n"].iloc[0])}
+        line |= {"splits": len(new)}
+        for metric in ("c", "ibs"):
+            gain = new[f"{metric}_gain"]
+            line[f"Cox {metric}"] = round(new[f"{metric}_cox"].mean(), 4)
+            line[f"old {metric}"] = round(old[metric].mean(), 4)
+            line[f"SODEN {metric}"] = round(new[metric].mean(), 4)
+            line[f"{metric} gain / s.e."] = round(gain.mean() / (gain.std(ddof=1) / np.sqrt(len(gain))), 1)
+        lines.append(line | {"seconds": round(new["seconds"].mean(), 1)})
+    return pd.DataFrame(lines)
+
+
+def write(path: Path, folder: Path) -> None:
+    """Both tables as CSV files, and on the screen."""
+    rows = pd.read_csv(path)
+    for name, table in (("chosen", chosen(rows)), ("confirmed", confirmed(rows))):
+        table.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
+        print(table.to_string(index=False))

@@ -1,0 +1,152 @@
+"""Times and events in the forms people have them, checked in their own unit and with their own mistakes in mind."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from soden.types import BoolArray, FloatArray, IntArray, SurvivalData
+
+DURATIONS = "such as (end - start) / np.timedelta64(1, 'D') for days"
+EVENT_NAMES = {
+    "event",
+    "events",
+    "status",
+    "death",
+    "dead",
+    "died",
+    "delta",
+    "observed",
+    "e",
+    "cens",
+    "fstat",
+    "fustat",
+}
+
+
+class Outcomes(NamedTuple):
+    """What was observed of n subjects, in the user's unit of time."""
+
+    time: FloatArray
+    event: BoolArray
+    entry: FloatArray | None = None
+    weight: FloatArray | None = None
+
+    def take(self, rows: IntArray) -> Outcomes:
+        """Some of them."""
+        return Outcomes(*(None if value is None else value[rows] for value in self))  # type: ignore[arg-type]
+
+
+def outcomes(y: Any, event: Any, n: int, entry: Any = None, weight: Any = None) -> Outcomes:
+    """From (time, event), or from a structured array or data frame of both; without events all count as observed."""
+    if y is None:
+        raise ValueError(
+            "survival estimation requires y to be passed, but the target y is None: pass the observed times and events,"
+            " fit(X, time, event), or a structured array of both, fit(X, y)"
+        )
+    if hasattr(y, "to_records") and np.ndim(y) == 2:
+        y = y.to_records(index=False)
+    values = np.asarray(y)
+    if values.dtype.names is not None:
+        if event is not None:
+            raise ValueError("events came twice: inside the structured y and as event=; pass one of them")
+        values, event = _fields(values)
+    if values.ndim != 1 or len(values) != n:
+        raise ValueError(
+            f"time must have one value per row of X, shape ({n},); got shape {values.shape}. "
+            "Pass times and events apart, fit(X, time, event), or as one structured array"
+        )
+    time, events = _times(values), np.ones(n, dtype=bool) if event is None else np.asarray(event)
+    if events.dtype.kind == "O":  # such as pandas' nullable booleans
+        with suppress(TypeError, ValueError):  # what is no number is refused below, as not binary
+            events = events.astype(np.float64)
+    _check_codes(time, events)
+    if weight is not None:
+        weight = _numbers("sample_weight", weight)
+        if weight.size and not weight.any():
+            raise ValueError("sample_weight is zero for every subject; at least one must count")
+    if entry is not None:
+        entry = _numbers("entry", entry)
+    checked = SurvivalData(time, events, np.zeros((n, 1)), entry=entry, weight=weight)
+    return Outcomes(time, checked.event, checked.entry, checked.weight)
+
+
+def says_events(y: Any, event: Any) -> bool:
+    """Whether these outcomes say which times are events, so that none is taken for one unasked."""
+    return event is not None or np.asarray(y).ndim == 2 or np.asarray(y).dtype.names is not None
+
+
+def _times(values: npt.NDArray[Any]) -> FloatArray:
+    if values.dtype.kind == "c":
+        raise ValueError("Complex data not supported: times must be real numbers")
+    if values.dtype.kind in "mM" or (values.dtype.kind == "O" and hasattr(values[0], "year")):
+        what = "durations of type" if values.dtype.kind == "m" else "dates:"
+        raise TypeError(f"time holds {what} {values.dtype}; pass durations as numbers, {DURATIONS}")
+    time = _numbers("time", values)
+    missing = int((~np.isfinite(time)).sum())
+    if missing:
+        raise ValueError(
+            f"time holds {missing} missing or infinite values. A time cannot be imputed: drop these subjects, or, if "
+            "they were still under observation, pass the last time they were seen with event 0"
+        )
+    return time
+
+
+def _numbers(name: str, values: Any) -> FloatArray:
+    try:
+        return np.asarray(values).astype(np.float64)
+    except (TypeError, ValueError) as error:
+        what = "durations as numbers, such as days" if name != "sample_weight" else "numbers"
+        raise type(error)(f"{name} is not numeric: {error}. Pass {what}") from None
+
+
+def _check_codes(time: FloatArray, event: npt.NDArray[Any]) -> None:
+    """Say what is wrong with events that are not 0 and 1, as far as they show it."""
+    if event.dtype.kind not in "iuf" or event.shape != time.shape or not np.isfinite(event).all():
+        return
+    codes = np.unique(event)
+    if np.isin(codes, (0, 1)).all():
+        return
+    if np.isin(time, (0, 1)).all():
+        raise ValueError(
+            "time holds nothing but 0 and 1, and event other numbers: they came swapped; fit(X, time, event)"
+        )
+    shown = ", ".join(f"{code:g}" for code in codes[:6]) + (", ..." if len(codes) > 6 else "")
+    advice = ""
+    if len(codes) == 2 and codes.tolist() == [1, 2]:
+        advice = ". If 2 is the event, as R's survival has it, pass event == 2"
+    elif (codes == codes.round()).all() and codes.min() >= 0 and len(codes) <= 20:
+        advice = (
+            ". Several kinds of events are competing risks and need one model per cause: fit each with event == code "
+            "and the others censored"
+        )
+    raise ValueError(
+        f"event must be binary, 1 or True where observed, 0 or False where censored; found {shown}{advice}"
+    )
+
+
+def _fields(y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """(time, event) of two fields in any order: the event is boolean, else called so, else the one of 0 and 1."""
+    names = list(y.dtype.names or ())
+    for by in (
+        lambda name: y.dtype[name].kind == "b",
+        lambda name: name.lower() in EVENT_NAMES,
+        lambda name: y.dtype[name].kind in "iuf" and np.isin(y[name], (0, 1)).all(),
+    ):
+        events = [name for name in names if by(name)]
+        if events:
+            break
+    if len(names) != 2 or len(events) != 1:
+        raise ValueError(
+            "y needs two columns, the event (boolean, or 0 and 1) and the time, as made by sksurv.util.Surv; got "
+            + ", ".join(f"{name}: {y.dtype[name]}" for name in names)
+        )
+    if events[0].lower().startswith("censored"):
+        raise ValueError(
+            f"the column {events[0]!r} of y says who was censored; the event is its opposite: pass time and "
+            f"event = ~{events[0]} apart"
+        )
+    return y[next(name for name in names if name != events[0])], y[events[0]]
