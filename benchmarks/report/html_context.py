@@ -55,7 +55,28 @@ def head(run: Results, rows: pd.DataFrame, claims: pd.DataFrame) -> Row:
         "marks": {m: [e["label"] for e in efforts if e["mark"] == m] for m in sorted(set(run.marks.values()))},
         "missing": [dataset_label(n) for n, note in run.notes.items() if not note.get("available", True)],
         "convention": run.config["evaluation"]["convention"],
+        "refits": refits(run),
+        "taken": taken(run),
     }
+
+
+def refits(run: Results) -> Row:
+    """Chosen trials that were fitted again: how many, and those that did not give their rows again."""
+    again = [row for row in run.chosen if row.get("refit")]
+    bad = [row for row in again if str(row["refit"]).startswith("different")]
+    said = [f"{dataset_label(r['dataset'])}, {model_label(r['model'])}, split {r['split']}: {r['refit']}" for r in bad]
+    return {"n": len(again), "different": said}
+
+
+def taken(run: Results) -> list[Row]:
+    """Rows that another run made: its name, and how many of which models."""
+    if "taken_from" not in run.trials:
+        return []
+    rows = run.trials.dropna(subset="taken_from")
+    return [
+        {"run": name, "n": len(part), "models": [model_label(m) for m in model_order(part["model"])]}
+        for name, part in rows.groupby("taken_from")
+    ]
 
 
 def dataset_names(run: Results) -> list[str]:

@@ -4,9 +4,11 @@ import argparse
 import base64
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from support.run_folder import write_run
@@ -198,3 +200,17 @@ def test_numbers_are_printed_as_in_the_paper() -> None:
     assert mean_and_error(None, None) == "–"
     assert [number(x, sign=True) for x in (0.01, -0.01, 0.0001, -0.0001)] == ["+0.010", "−0.010", "0.000", "0.000"]
     assert [p_value(x) for x in (0.0004, 0.043, float("nan"))] == ["< 0.001", "0.043", "–"]
+
+
+def test_rows_of_another_run_and_refits_that_differ_are_said_on_the_first_screen(tmp_path: Path) -> None:
+    run = read_results(write_run(tmp_path / "made"))
+    trials = run.trials.assign(taken_from=np.where(run.trials["model"] == "cox", "reference", None))
+    chosen = [row | {"refit": "identical"} for row in run.chosen]
+    text = build(replace(run, trials=trials, chosen=tuple(chosen)), tmp_path / "none", published_cells(), ()).page
+    said = " ".join(text.split())
+    assert "20 trials were taken from the run <strong>reference</strong> (Cox); the chosen ones were" in said
+    assert "and each gave its row again" in said
+    chosen[0]["refit"] = "different: epochs 3 then, 4 now"
+    said = " ".join(build(replace(run, chosen=tuple(chosen)), tmp_path / "none", published_cells(), ()).page.split())
+    assert f"1 chosen network of {len(chosen)} fitted again did not give the row that chose it:" in said
+    assert "different: epochs 3 then, 4 now" in said

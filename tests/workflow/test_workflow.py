@@ -4,6 +4,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -213,3 +214,23 @@ def test_status_of_a_stopped_run(tmp_path: Path) -> None:
     )
     assert missing.returncode == 2
     assert "runs: tiny" in missing.stdout
+
+
+@pytest.mark.slow
+def test_a_data_set_that_could_not_be_had_is_looked_for_again(undisturbed: Path, tmp_path: Path) -> None:
+    """The status of an earlier run says that it was missing; nothing else has changed."""
+    shutil.copytree(undisturbed / "results", tmp_path / "results")
+    shutil.copytree(undisturbed / ".snakemake", tmp_path / ".snakemake")
+    base = [sys.executable, "-m", "snakemake", "-n", "--cores", "2", "--directory", str(tmp_path), "--quiet", "rules"]
+    status = tmp_path / "results" / "tiny" / "data" / "simulated.json"
+
+    def planned() -> str:
+        command = [*base, "--configfile", str(overlay(tmp_path)), "--config", "tier=quick", "--", "scores"]
+        return subprocess.run(command, capture_output=True, text=True, cwd=ROOT).stdout
+
+    assert "dataset" not in planned()
+    found = json.loads(status.read_text())
+    before = status.stat()
+    status.write_text(json.dumps(found | {"available": False, "why": "no connection"}))
+    os.utime(status, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert re.search(r"^dataset +1$", planned(), flags=re.MULTILINE)
