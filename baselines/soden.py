@@ -1,4 +1,10 @@
-"""SODEN, SODEN-PH and SODEN-Cox as competitors, with the likelihood as the authors' code has it."""
+"""SODEN, SODEN-PH and SODEN-Cox as competitors: stopped and selected by the figure that the authors' code prints.
+
+That code floors the hazard's two factors apart and cuts x beta in Lambda alone. A factor below its floor then adds to
+the likelihood what the other one takes from nothing, and large learning rates find that: of ten splits of SUPPORT two
+ended at an NLL of -3 and -5, where the published mean is .702. So the factors are floored together, as Section 3.2
+reads and as the published numbers must have come out; `nll: authors` is theirs to the letter.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +13,7 @@ from typing import Any, ClassVar
 from torch import Tensor
 
 from baselines.chunked import chunked_mean
-from baselines.contract import Competitor, TrialOptions
+from baselines.contract import Competitor
 from baselines.space import NETWORK
 from soden import models
 from soden.hazard import CoxHazard, GeneralHazard, Hazard, PHHazard, Solution
@@ -17,23 +23,22 @@ from soden.types import FloatArray, SurvivalData
 
 
 class _AsPublished(models.OdeModel, Competitor):
-    """Early stopping and selection by the figure that the authors' code prints."""
+    """Early stopping and selection by the mean of the chunks' means, or by the plain mean."""
 
     space = NETWORK
-    published_hazard: ClassVar[type[Hazard]]  # whose likelihood is floored as in the authors' code
+    authors_hazard: ClassVar[type[Hazard]]  # whose likelihood is floored as in the authors' code
 
     def prepare(self, train: SurvivalData) -> dict[str, Any]:
-        """Also whether the authors' code is followed where it differs from the text."""
-        published = isinstance(self.options, TrialOptions) and self.options.nll == "published"
-        return super().prepare(train) | {"published": published}
+        """Also which likelihood is meant."""
+        return super().prepare(train) | {"nll": getattr(self.options, "nll", "text")}
 
     def make_hazard(self, encoder: Encoder, width: int, layers: int) -> Hazard:
-        kind = self.published_hazard if self.prepared["published"] else self.hazard_class
+        kind = self.authors_hazard if self.prepared["nll"] == "authors" else self.hazard_class
         return kind(encoder, width, layers)
 
     def average(self, terms: FloatArray, time: FloatArray, weight: FloatArray | None) -> float:
-        """The mean of the chunks' means, or the plain mean."""
-        return chunked_mean(terms, time) if self.prepared["published"] else super().average(terms, time, weight)
+        """As published, or the plain mean."""
+        return super().average(terms, time, weight) if self.prepared["nll"] == "text" else chunked_mean(terms, time)
 
 
 class Soden(_AsPublished, models.Soden):
@@ -41,10 +46,10 @@ class Soden(_AsPublished, models.Soden):
 
     name = "soden"
     label = "SODEN"
-    published_hazard = GeneralHazard
+    authors_hazard = GeneralHazard
 
 
-class _PublishedPH(PHHazard):
+class _AuthorsPH(PHHazard):
     """The authors floor h0(y) and g(x) apart."""
 
     def log_lambda(self, solution: Solution) -> Tensor:
@@ -57,10 +62,10 @@ class SodenPH(_AsPublished, models.SodenPH):
 
     name = "soden_ph"
     label = "SODEN-PH"
-    published_hazard = _PublishedPH
+    authors_hazard = _AuthorsPH
 
 
-class _PublishedCox(CoxHazard):
+class _AuthorsCox(CoxHazard):
     """The authors cut x beta at 10 in Lambda, but not in log lambda."""
 
     def log_lambda(self, solution: Solution) -> Tensor:
@@ -73,4 +78,4 @@ class SodenCox(_AsPublished, models.SodenCox):
 
     name = "soden_cox"
     label = "SODEN-Cox"
-    published_hazard = _PublishedCox
+    authors_hazard = _AuthorsCox

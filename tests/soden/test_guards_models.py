@@ -251,11 +251,11 @@ def test_the_floor_is_under_the_logarithm_alone() -> None:
     np.testing.assert_allclose(terms, 1 - 0.25 - np.array([1, 0, 1, 1]) * expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("published", [True, False])
-def test_published_likelihoods_are_floored_as_in_the_authors_code(published: bool) -> None:
+@pytest.mark.parametrize("nll", ["published", "text", "authors"])
+def test_likelihoods_are_floored_as_a_whole_or_as_in_the_authors_code(nll: Any) -> None:
     """PH: h0 and g floored apart, or their product; Cox: x beta uncut in log lambda, or cut at 10 as in Lambda."""
     h0, g, risk = torch.tensor([1e-9, 2.0]), torch.tensor([1e-9, 1e-12]), torch.tensor([20.0, 1.0])
-    options = TrialOptions(max_epochs=1, nll="published" if published else "text")
+    options, apart = TrialOptions(max_epochs=1, nll=nll), nll == "authors"
     logs = []
     for cls, encoded in ((SodenPH, g), (SodenCox, risk)):
         model = cls(HYPER, options)
@@ -263,8 +263,8 @@ def test_published_likelihoods_are_floored_as_in_the_authors_code(published: boo
         factor = model.net.factor(encoded)  # type: ignore[operator]
         logs.append(model.net.log_lambda(Solution(h0, h0 * factor, encoded, h0)))
     floor = math.log(1e-8)
-    ph = [2 * floor, math.log(2) + floor] if published else [floor, floor]
-    cox = [floor + (20 if published else math.log(1e-9 * math.exp(10) / 1e-8)), math.log(2) + 1]
+    ph = [2 * floor, math.log(2) + floor] if apart else [floor, floor]
+    cox = [floor + (20 if apart else math.log(1e-9 * math.exp(10) / 1e-8)), math.log(2) + 1]
     np.testing.assert_allclose(logs[0], ph, rtol=1e-5)
     np.testing.assert_allclose(logs[1], cox, rtol=1e-5)
 
