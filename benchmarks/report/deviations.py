@@ -157,8 +157,8 @@ def _training(run: Results) -> list[Deviation]:
             "h0 and g are floored at 1e-8 each on its own; x beta is cut at 10 in Lambda but not in log lambda",
             "as the authors' code" if training["nll"] == "authors" else "the hazard is floored as a whole",
             "training.nll: published | authors",
-            "with the authors' floors and ten trials per split SODEN-PH's NLL on SUPPORT is -.258 (published: .702), two "
-            "splits at -3 and -5: a factor below its floor costs nothing, and large learning rates find that",
+            "with the authors' floors and ten trials per split SODEN-PH's NLL on SUPPORT is -.258 (published: .702), "
+            "two splits at -3 and -5: a factor below its floor costs nothing, and large learning rates find that",
         ),
         Deviation(
             "Configurations",

@@ -58,10 +58,8 @@ def step(parts: dict[str, SurvivalData]) -> tuple[float, float]:
     batch = draw_batches(model, parts["train"], SHAPE["batch_size"], 1)[0]  # type: ignore[arg-type]
     stepper = Stepper(model)
     seconds = min(sum(stepper(batch) for _ in range(20)) / 20 for _ in range(25))
-    big = np.random.default_rng(0).standard_normal((1024, 1024)).astype(np.float32)
-    per_flop = fastest(lambda: big @ big) / (2 * 1024**3)
     stages = 4 * model.solver.steps + 1  # type: ignore[attr-defined]
-    return seconds, per_flop * flops(stages, batch.x.shape[1])
+    return seconds, seconds_per_flop() * flops(stages, batch.x.shape[1])
 
 
 def flops(stages: int, inputs: int) -> float:
@@ -69,6 +67,12 @@ def flops(stages: int, inputs: int) -> float:
     width, layers, n = int(SHAPE["width"]), int(SHAPE["layers"]), int(SHAPE["batch_size"])
     hidden = (layers - 1) * width**2
     return float(2 * n * (stages * (3 * hidden + 3 * 2 * width + 2 * width) + 2 * inputs * width))
+
+
+def seconds_per_flop() -> float:
+    """What a multiplication or an addition takes in a large matrix product, the most the processor can do."""
+    big = np.random.default_rng(0).standard_normal((1024, 1024)).astype(np.float32)
+    return fastest(lambda: big @ big) / (2 * 1024**3)
 
 
 def fastest(call: Any) -> float:
