@@ -21,72 +21,83 @@ from benchmarks.data.mimic3.events import TABLES, build_events
 from benchmarks.data.mimic3.features import build_features
 from benchmarks.data.mimic3.load import VARIABLE
 
+STAGES = {
+    "build": "all stages; writes nothing unless all succeed",
+    "cohort": "stage 1: who is in, from the small tables",
+    "events": "stage 2: one pass over one event table",
+    "features": "stage 3: both data sets, flow.csv and checks.csv",
+    "check": "print what was built beside public figures, as a table to paste",
+    "effects": "build with every choice made otherwise, and append what that changes to a CSV file",
+    "synthesise": "write invented tables with MIMIC-III's schema",
+}
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """One sub-command per stage."""
     stages = parser.add_subparsers(dest="stage", required=True, metavar="STAGE")
-    for name, text in (
-        ("build", "all stages; writes nothing unless all succeed"),
-        ("cohort", "stage 1: who is in, from the small tables"),
-        ("events", "stage 2: one pass over one event table"),
-        ("features", "stage 3: both data sets, flow.csv and checks.csv"),
-        ("check", "print what was built beside public figures, as a table to paste"),
-        ("synthesise", "write invented tables with MIMIC-III's schema"),
-    ):
+    for name, text in STAGES.items():
         stage = stages.add_parser(name, help=text, description=text)
         if name == "check":
             stage.add_argument("--built", type=Path, required=True, help="folder of a finished build")
-            continue
-        stage.add_argument("--out", type=Path, required=True, help="folder to write to")
-        if name == "synthesise":
-            stage.add_argument("--patients", type=int, required=True)
-            stage.add_argument("--seed", type=int, default=0)
-            rows = stage.add_mutually_exclusive_group()
-            rows.add_argument("--rows-chartevents", type=int, help="lengthen CHARTEVENTS to so many rows")
-            rows.add_argument("--real-density", action="store_true", help="as many rows per patient as v1.4: 7,109")
-            stage.add_argument("--no-compress", action="store_true", help="plain .csv instead of .csv.gz")
-            continue
-        if name != "features":
+        else:
+            where = "CSV file to append to" if name == "effects" else "folder to write to"
+            stage.add_argument("--out", type=Path, required=True, help=where)
+        if name in ("build", "cohort", "events", "effects"):
             given = os.environ.get(VARIABLE)
             stage.add_argument("--raw", type=Path, default=given, required=not given, help=f"raw tables; ${VARIABLE}")
         if name == "events":
             stage.add_argument("--table", type=str.upper, choices=TABLES, required=True)
-        _add_options(stage)
+        if name in ("build", "cohort", "events", "features"):
+            _add_options(stage)
+        if name == "synthesise":
+            _add_sizes(stage)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the stage; what is wrong with the tables is said in one line, without quoting a record."""
     try:
-        if args.stage == "synthesise":
-            from benchmarks.data.mimic3.synthesise import ROWS_PER_PATIENT, write
-
-            rows = round(args.patients * ROWS_PER_PATIENT) if args.real_density else args.rows_chartevents
-            write(args.out, args.patients, args.seed, rows, not args.no_compress)
-            return 0
-        if args.stage == "check":
-            print(*table_of(args.built), sep="\n")
-            return 0
-        _run_stage(args, _options(args))
+        _run_stage(args)
     except (MimicError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except OSError as error:
         print(f"error: {error.strerror}: {error.filename}; give folders you may read and write", file=sys.stderr)
         return 2
-    if args.stage in ("build", "features"):
-        _print_flow(args.out / "flow.csv")
     return 0
 
 
-def _run_stage(args: argparse.Namespace, options: MimicOptions) -> None:
-    if args.stage == "build":
-        build(args.raw, args.out, options)
-    elif args.stage == "cohort":
-        build_cohort(args.raw, args.out, options)
-    elif args.stage == "events":
-        build_events(args.raw, args.out, args.table, options)
-    else:
-        build_features(args.out, options)
+def _run_stage(args: argparse.Namespace) -> None:
+    match args.stage:
+        case "build":
+            build(args.raw, args.out, _options(args))
+            _print_flow(args.out / "flow.csv")
+        case "cohort":
+            build_cohort(args.raw, args.out, _options(args))
+        case "events":
+            build_events(args.raw, args.out, args.table, _options(args))
+        case "features":
+            build_features(args.out, _options(args))
+            _print_flow(args.out / "flow.csv")
+        case "check":
+            print(*table_of(args.built), sep="\n")
+        case "effects":
+            from benchmarks.study import mimic_effects
+
+            mimic_effects.write(args.raw, args.out)
+        case "synthesise":
+            from benchmarks.data.mimic3.synthesise import ROWS_PER_PATIENT, write
+
+            rows = round(args.patients * ROWS_PER_PATIENT) if args.real_density else args.rows_chartevents
+            write(args.out, args.patients, args.seed, rows, not args.no_compress)
+
+
+def _add_sizes(stage: argparse.ArgumentParser) -> None:
+    stage.add_argument("--patients", type=int, required=True)
+    stage.add_argument("--seed", type=int, default=0)
+    rows = stage.add_mutually_exclusive_group()
+    rows.add_argument("--rows-chartevents", type=int, help="lengthen CHARTEVENTS to so many rows")
+    rows.add_argument("--real-density", action="store_true", help="as many rows per patient as v1.4: 7,109")
+    stage.add_argument("--no-compress", action="store_true", help="plain .csv instead of .csv.gz")
 
 
 def _add_options(stage: argparse.ArgumentParser) -> None:

@@ -22,6 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--measure", type=Path, metavar="RUN", help="make the table of measured costs from a run's folder"
     )
+    parser.add_argument(
+        "--measure-mimic", type=Path, metavar="RUN", help="measure configurations on the MIMIC data of a run's folder"
+    )
+    parser.add_argument("--configurations", type=int, default=8, help="how many of each model (and its largest)")
+    parser.add_argument("--models", nargs="+", default=[], help="measure these only")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -33,6 +38,11 @@ def run(args: argparse.Namespace) -> int:
     if args.measure:
         measure(args.measure).to_csv(MEASURED, index=False)
         console.print(f"wrote {MEASURED.name} from {args.measure}")
+        return 0
+    if args.measure_mimic:
+        from benchmarks.study.measure_costs import measure_run
+
+        measure_run(args.measure_mimic, args.configurations, args.models)
         return 0
     try:
         config = from_file(args.config) if args.config else resolve({"tier": args.tier})

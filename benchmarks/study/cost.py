@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,14 +10,16 @@ from typing import Any
 import pandas as pd
 
 from benchmarks import registry
-from benchmarks.study import plan
+from benchmarks.study import cost_model, plan
 
-# Mean seconds and peak memory of full-length trials, one thread; made by `plan --measure` from a run's trials.
+# Mean seconds and peak memory of full-length trials, one thread; made by `plan --measure` from a run's trials. For
+# MIMIC and MIMIC-SEQ, whose trials differ a hundredfold, each configuration's cost is modelled (cost_model.py).
 MEASURED = Path(__file__).with_name("measured_costs.csv")
 # Subjects of the data sets, to scale a set that was never measured from one that was: a step's cost grows with the
 # batch, an epoch's with the subjects.
 SIZES = {"support": 8873, "metabric": 1904, "mimic": 35_304, "mimic_seq": 35_304, "simulated": 10_000, "flchain": 7874}
 SIZES |= {"gbsg2": 686, "whas500": 500, "aids": 1151}
+MIMIC_PATIENTS = 46_520
 STATE_MB, ROW_MB = 0.15, 0.002  # on disk: a chunk's best state, a trial's row in journal and table
 
 
@@ -41,10 +43,13 @@ def expected(config: Mapping[str, Any], measured: pd.DataFrame, datasets: list[s
     for dataset in datasets or config["datasets"]:
         for model in plan.models_for(config, dataset):
             chunks = plan.chunks(config, dataset, model)
-            seconds, peak, source = _lookup(measured, dataset, model)
-            trials = sum(len(c.trials) for c in chunks)
-            seconds *= epochs if registry.is_searched(model) else 1.0  # a model without search has no epochs
-            costs.append(Cost(dataset, model, len(chunks), trials, seconds, peak, source))
+            trials = [pair for chunk in chunks for pair in chunk.trials]
+            if cost_model.known(dataset, model):
+                seconds, peak, source = _drawn(config, dataset, model, trials)
+            else:
+                seconds, peak, source = _lookup(measured, dataset, model)
+                seconds *= epochs if registry.is_searched(model) else 1.0  # a model without search has no epochs
+            costs.append(Cost(dataset, model, len(chunks), len(trials), seconds, peak, source))
     return costs
 
 
@@ -52,6 +57,36 @@ def expected_seconds(config: Mapping[str, Any]) -> dict[tuple[str, str], float]:
     """(data set, model) -> seconds of a trial, stand-ins of data sets included."""
     names = [*config["datasets"], *config["fallback"].values()]
     return {(c.dataset, c.model): c.seconds for c in expected(config, pd.read_csv(MEASURED), names)}
+
+
+def job_mb(config: Mapping[str, Any], dataset: str, model: str, trials: Iterable[tuple[int, int]]) -> int:
+    """Memory a tuning job of these trials asks for: what the config says, more where its configurations need it."""
+    least = int(config["resources"]["mem_mb"])
+    if not cost_model.known(dataset, model) or _part_of_mimic(config) < 1:
+        return least
+    return max(least, cost_model.request_mb(_drawn(config, dataset, model, trials)[1]))
+
+
+def _drawn(
+    config: Mapping[str, Any], dataset: str, model: str, trials: Iterable[tuple[int, int]]
+) -> tuple[float, float, str]:
+    """Mean seconds and largest memory over the very configurations these trials will draw."""
+    hypers = [
+        cost_model.configuration(config["seed"], dataset, model, split, trial, config["width_rounding"])
+        for split, trial in trials
+    ]
+    epochs = config["training"]["max_epochs"]
+    seconds = [cost_model.trial_seconds(dataset, model, hyper, epochs) for hyper in hypers]
+    peaks = [cost_model.estimate(dataset, model, hyper).peak_mb for hyper in hypers]
+    return sum(seconds) / len(seconds) * _part_of_mimic(config), max(peaks), ""
+
+
+def _part_of_mimic(config: Mapping[str, Any]) -> float:
+    """The size of invented tables beside the real ones; costs were measured at the real size."""
+    section = config["data"]["mimic"]
+    return (
+        1.0 if section["raw"] or not section["synthetic_patients"] else section["synthetic_patients"] / MIMIC_PATIENTS
+    )
 
 
 def _lookup(measured: pd.DataFrame, dataset: str, model: str) -> tuple[float, float, str]:
@@ -63,8 +98,6 @@ def _lookup(measured: pd.DataFrame, dataset: str, model: str) -> tuple[float, fl
         return float("nan"), float("nan"), "not measured"
     nearest = others.iloc[(others["dataset"].map(SIZES) - SIZES.get(dataset, 10_000)).abs().argsort().iloc[0]]
     factor = SIZES.get(dataset, 10_000) / SIZES[nearest["dataset"]]
-    # A recurrent encoder over 24 steps multiplies the work of a batch; four times is an assumption, not a measurement.
-    factor *= 4 if dataset == "mimic_seq" else 1
     return float(nearest["seconds"] * factor), float(nearest["peak_mb"]), str(nearest["dataset"])
 
 

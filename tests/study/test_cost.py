@@ -35,9 +35,9 @@ def test_fewer_epochs_make_networks_cheaper_and_nothing_else() -> None:
 
 
 def test_a_set_that_was_never_measured_is_scaled_by_its_size_and_says_so() -> None:
-    found = by_key(cost.expected(resolve({"tier": "paper"}), MEASURED))
-    assert found["mimic", "soden"].seconds == pytest.approx(10 * 35_304 / 8873)
-    assert found["mimic", "soden"].scaled_from == "support"
+    found = by_key(cost.expected(resolve({"tier": "paper"}), MEASURED, ["support", "flchain"]))
+    assert found["flchain", "soden"].seconds == pytest.approx(10 * 7871 / 8873)
+    assert found["flchain", "soden"].scaled_from == "support"
     assert found["support", "soden"].scaled_from == ""
     assert math.isnan(found["support", "deephit"].seconds)
     assert found["support", "deephit"].scaled_from == "not measured"
@@ -52,7 +52,7 @@ def test_costs_are_measured_from_trials_that_ended_well(tmp_path: Path) -> None:
 
 
 def test_plan_prints_jobs_hours_memory_and_disk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    args = argparse.Namespace(measure=None, config=None, tier="small", cores=4)
+    args = argparse.Namespace(measure=None, measure_mimic=None, config=None, tier="small", cores=4)
     assert command.run(args) == 0
     last = capsys.readouterr().out.splitlines()[-1]
     assert last.startswith("small: 30 tuning jobs, 1420 trials")  # 2 sets x (7 models x 100 / 50 + 1 job of Cox)

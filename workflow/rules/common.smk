@@ -106,6 +106,12 @@ def longest_first(wildcards):
     return 0 if math.isnan(seconds) else round(seconds * len(trials))
 
 
+def tuning_memory(wildcards, attempt):
+    """Of the largest configuration the job will draw, where that was measured; more after each kill."""
+    trials = chunk_names(wildcards.dataset, wildcards.model)[wildcards.chunk].trials
+    return attempt * cost.job_mb(config, wildcards.dataset, wildcards.model, trials)
+
+
 def evaluated(wildcards=None):
     """Every file the evaluation of this run writes."""
     return [

@@ -11,7 +11,7 @@ rule tune:
         "../../environment.yml"
     threads: config["threads"]
     resources:
-        mem_mb=lambda wildcards, attempt: attempt * config["resources"]["mem_mb"],
+        mem_mb=tuning_memory,
         runtime=lambda wildcards, attempt: attempt * config["resources"]["runtime"],
         gpu=config["resources"]["gpu"],
     params:

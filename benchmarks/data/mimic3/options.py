@@ -9,31 +9,36 @@ from typing import Any, Literal, Self, get_args, get_type_hints
 
 @dataclass(frozen=True)
 class MimicOptions:
-    """How MIMIC and MIMIC-SEQ are built; the defaults follow the code the authors say they ran.
+    """How MIMIC and MIMIC-SEQ are built; the defaults follow the notebooks the authors say they ran.
 
-    What each choice changes, on the open demo and on invented tables: benchmarks/report/deviations_mimic.csv.
+    What each other value changes, on the open demo and on invented tables: benchmarks/report/deviations_mimic.csv.
     """
 
-    # 15 series has the paper's shape; the notebook their README names gives 12 (PaO2 and FiO2 merged into a ratio).
+    # 15 series is the paper's number; the notebook their README names gives 12 (PaO2 and FiO2 merged into a ratio).
     seq_features: Literal["raw15", "processed12"] = "raw15"
-    admission_type: Literal["ordinal", "onehot"] = "ordinal"  # one column 0/1/2 (p = 26), or two dummies (p = 27)
-    age_over_89: Literal["keep", "91.4"] = "keep"  # such patients are stored as about 300 years old
-    impute_window: Literal["full", "first24"] = "full"  # "full" fills the 24 hours from the whole stay: a look ahead
+    # One column 0/1/2 gives the paper's p = 26; two dummies, which its text also promises, give 27.
+    admission_type: Literal["ordinal", "onehot"] = "ordinal"
+    # Such patients are stored as about 300 years old, and no source corrects it; 91.4 is their documented median age.
+    age_over_89: Literal["keep", "91.4"] = "keep"
+    # "full" fills the 24 hours from the whole stay, as the notebook does: a look ahead.
+    impute_window: Literal["full", "first24"] = "full"
     # Hour 0: the first record, as in the notebook. It may be 6 h before INTIME, but also hours after it: then hour 23
     # ends after INTIME + 24 h. "intime24" takes no value from after that moment (the last hour is repeated).
     seq_start: Literal["first_record", "intime"] = "first_record"
     seq_end: Literal["hour24", "intime24"] = "hour24"
-    origin: Literal["intime", "admittime"] = "intime"  # time zero of the outcome
-    min_age: float = 15.0  # years of 365.25 days at ADMITTIME
+    # Time zero of the outcome: the population is defined at the ICU, and the notebook's labels count from there.
+    origin: Literal["intime", "admittime"] = "intime"
+    min_age: float = 15.0  # years of 365.25 days at ADMITTIME; the notebook's "adult"
     # The notebook loses admissions with an ICU stay without GCS or laboratory rows, by an error nobody sees
     # (sql/lost.sql). An accident is no rule of the paper, so they stay; "drop" shows how near it comes to its count.
     lost_admissions: Literal["keep", "drop"] = "keep"
-    span_rule: bool = True  # keep only series that span more than 24 hours
-    death_time: Literal["deathtime", "dod"] = "deathtime"  # "dod" alone is midnight of the day of death
+    span_rule: bool = True  # keep only series that span more than 24 hours; the notebook's 35,637 needs it
+    # DEATHTIME is to the minute and never before INTIME; "dod" alone is midnight of the day of death.
+    death_time: Literal["deathtime", "dod"] = "deathtime"
     # Who lived for 24 hours: by DEATHTIME alone, as the notebook's own 24-hour label, or by the time of the outcome,
     # which cuts those as well of whom only the day of death is known, as midnight.
     alive_by: Literal["deathtime", "death"] = "deathtime"
-    days_per_year: float = 365.25
+    days_per_year: float = 365.25  # no source says
     # A fixture, never an analysis: all demo patients die, so those without DOD_HOSP are taken as censored.
     censor_without_dod_hosp: bool = False
     row_counts: Literal["error", "warn"] = "error"  # when the raw tables are not those of v1.4

@@ -1,0 +1,139 @@
+"""What a trial on MIMIC or MIMIC-SEQ costs, from its drawn configuration: seconds per step and memory were measured.
+
+The table is made by measure_costs.py; each row is a configuration with the CPU seconds of one training step, of one
+validation and of everything that is done once, and the peak memory of the process.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.optimize import nnls
+
+from baselines.space import NETWORK, Distribution, PerDataset, Rounding, draw, resolve
+from benchmarks import data
+from benchmarks.seeds import rng_for
+
+TABLE = Path(__file__).with_name("cost_model.csv")
+WHOLE = Path(__file__).with_name("cost_whole.csv")  # epochs until early stopping, and scoring: what whole runs show
+# What decides the cost; every model draws them under these names, each from a generator of its own.
+DRAWN = ("layers", "width", "gru_width", "batch_size", "intervals")
+STEPS = 24  # hours of a series
+INPUTS = {"mimic": 26, "mimic_seq": 5}
+CHANNELS = 15
+HEADROOM = 1.25  # memory asked for beyond what was measured: allocators differ
+
+Floats = npt.NDArray[np.float64]
+
+
+class Estimate(NamedTuple):
+    """Of one trial."""
+
+    epoch_seconds: float
+    once_seconds: float
+    peak_mb: float
+
+
+def known(dataset: str, model: str) -> bool:
+    """Whether this pair was measured."""
+    return (dataset, model) in _models()
+
+
+def configuration(root: int, dataset: str, model: str, split: int, trial: int, rounding: Rounding) -> dict[str, Any]:
+    """The values a trial will draw, without loading its model."""
+    return draw(_space(dataset), lambda name: rng_for(root, "draw", dataset, model, split, trial, name), rounding)
+
+
+@cache
+def _space(dataset: str) -> Mapping[str, Distribution]:
+    both = {**NETWORK, "intervals": PerDataset("intervals")}
+    return resolve({name: both[name] for name in DRAWN}, data.module(dataset).SEARCH)
+
+
+def estimate(dataset: str, model: str, hyper: Mapping[str, Any]) -> Estimate:
+    """Seconds of an epoch and of the rest, and peak memory, of one configuration."""
+    fitted = _models()[dataset, model]
+    step, valid, once, peak = (float(x @ w) for x, w in zip(_features(dataset, hyper), fitted.weights, strict=True))
+    batches = fitted.examples // int(hyper["batch_size"]) if fitted.examples else 0
+    return Estimate(batches * step + valid, once, peak)
+
+
+def trial_seconds(dataset: str, model: str, hyper: Mapping[str, Any], max_epochs: int) -> float:
+    """Of a whole trial: as many epochs as trials of this model took until they stopped early."""
+    found = estimate(dataset, model, hyper)
+    return found.once_seconds + min(max_epochs, float(_whole()[dataset, model].epochs)) * found.epoch_seconds
+
+
+def request_mb(peak_mb: float) -> int:
+    """Memory to ask for, in steps of 100 MB."""
+    return math.ceil(HEADROOM * peak_mb / 100) * 100
+
+
+class _Fitted(NamedTuple):
+    weights: tuple[Floats, ...]  # of step, validation, once, peak
+    examples: int  # rows of the training part that make batches
+    error: float  # largest relative error of an epoch's seconds among the measured configurations
+
+
+@cache
+def _models() -> dict[tuple[str, str], _Fitted]:
+    if not TABLE.exists():
+        return {}
+    table = pd.read_csv(TABLE)
+    return {(str(d), str(m)): fit(str(d), rows) for (d, m), rows in table.groupby(["dataset", "model"])}
+
+
+@cache
+def _whole() -> dict[tuple[str, str], Any]:
+    return {(str(row.dataset), str(row.model)): row for row in pd.read_csv(WHOLE).itertuples()}
+
+
+def evaluation(dataset: str, model: str) -> tuple[float, float]:
+    """CPU seconds and peak memory of scoring the chosen model of one split on its test part."""
+    row = _whole()[dataset, model]
+    return float(row.evaluate_s), float(row.evaluate_mb)
+
+
+def fit(dataset: str, rows: pd.DataFrame) -> _Fitted:
+    """Non-negative weights of the work to be done, by least squares of the *relative* error."""
+    features = [_features(dataset, row) for row in rows[list(DRAWN)].fillna(0).to_dict("records")]
+    weights = []
+    for i, column in enumerate(("step_s", "valid_s", "once_s", "peak_mb")):
+        x, y = np.array([f[i] for f in features]), rows[column].to_numpy(float)
+        weights.append(_relative(x, y) if y.max() > 0 else np.zeros(x.shape[1]))
+    batches = (rows["examples"] // rows["batch_size"].clip(lower=1)).to_numpy(float)
+    wanted = batches * rows["step_s"].to_numpy() + rows["valid_s"].to_numpy()
+    found = batches * [f[0] @ weights[0] for f in features] + np.array([f[1] @ weights[1] for f in features])
+    error = float(np.max(np.abs(found / wanted - 1))) if wanted.max() > 0 else 0.0
+    return _Fitted(tuple(weights), int(rows["examples"].max()), error)
+
+
+def _relative(x: Floats, y: Floats) -> Floats:
+    y = np.maximum(y, 1e-4)
+    scale = np.maximum((x / y[:, None]).max(axis=0), 1e-300)
+    weights, _ = nnls(x / y[:, None] / scale, np.ones(len(y)))
+    return np.asarray(weights / scale)
+
+
+def _features(dataset: str, hyper: Mapping[str, Any]) -> tuple[Floats, Floats, Floats, Floats]:
+    """The work of a step, of a validation, of the rest, and what lies in memory: products, activations, a constant."""
+    layers, width, batch = (float(hyper[name]) for name in ("layers", "width", "batch_size"))
+    gru = float(hyper["gru_width"]) if dataset == "mimic_seq" else 0.0
+    outputs = float(hyper.get("intervals") or 1)
+    recurrent, states = STEPS * 3 * gru * (CHANNELS + gru), STEPS * gru
+    # The layers apart: SODEN multiplies by the hidden ones many times a step, by the first one once.
+    rows = np.array([width * (INPUTS[dataset] + gru), (layers - 1) * width**2, width * outputs, layers * width])
+    rows = np.concatenate([rows, [outputs, recurrent, states]])
+    return (
+        np.array([1.0, *(batch * rows)]),
+        np.array([1.0, *rows]),
+        np.array([1.0, *rows]),
+        np.array([1.0, batch * layers * width, batch * states, layers * width, outputs, states, gru * gru]),
+    )

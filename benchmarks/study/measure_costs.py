@@ -1,0 +1,155 @@
+"""Measure what `plan` says about MIMIC: each model's first drawn configurations and its largest, a few steps of each.
+
+`python -m benchmarks plan --measure-mimic results/<run>` reads data and splits of a run on MIMIC tables of the real
+size (invented ones do), and writes cost_model.csv; epochs until early stopping and the cost of scoring come from the
+run's own trials, into cost_whole.csv. Every configuration runs in a process of its own, forked from one that holds the
+data as a tuning job does: its peak memory is its own. A step is timed from the second one on.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+
+from baselines.contract import Competitor, TrialOptions
+from baselines.space import resolve as searched
+from benchmarks import data, registry
+from benchmarks.data.files import replacing
+from benchmarks.data.preprocess import prepared
+from benchmarks.data.splits import Split
+from benchmarks.study.config import resolve
+from benchmarks.study.cost_model import DRAWN, TABLE, WHOLE
+from benchmarks.study.plan import models_for
+from benchmarks.study.trial import Key, fit_seed, hyper_parameters, run_trial
+from soden.types import SurvivalData
+
+STEPS = {"mimic": 12, "mimic_seq": 3}  # a step of a static model takes milliseconds, one with a wide GRU seconds
+LARGEST = {"layers": 4, "width": 127, "gru_width": 255}
+Row = dict[str, Any]
+
+
+def watched(model_class: type[Competitor], clock: Row, steps: int) -> type[Competitor]:
+    """The model with batches from a few rows of its training part only, and a clock at steps and validation."""
+
+    class Watched(model_class):  # type: ignore[misc, valid-type]
+        def examples(self, whole: Any) -> Any:
+            rows = super().examples(whole)
+            if "examples" in clock:  # a model may ask the same of the validation part
+                return rows
+            rows = torch.arange(len(whole)) if rows is None else rows
+            clock["examples"] = len(rows)
+            return rows[: steps * int(self.hyper["batch_size"])]
+
+        def batch_loss(self, whole: Any, rows: Any) -> Any:
+            clock.setdefault("begun", []).append(time.process_time())
+            return super().batch_loss(whole, rows)
+
+        def valid_loss(self, valid: Any) -> float:
+            started = time.process_time()
+            loss = super().valid_loss(valid)
+            clock["valid"] = (started, time.process_time())
+            return float(loss)
+
+    return Watched
+
+
+def one(model: str, key: Key, hyper: Row, parts: tuple[SurvivalData, SurvivalData]) -> Row:
+    """The row of one configuration; for a model without search, of its fit."""
+    clock: Row = {}
+    model_class, searched = registry.model(model), registry.is_searched(model)
+    options = TrialOptions(max_epochs=1, device="cpu")
+    trial, _ = run_trial(
+        watched(model_class, clock, STEPS[key.dataset]) if searched else model_class,
+        key,
+        fit_seed(2022, key),
+        hyper,
+        *parts,
+        options,
+    )
+    if trial["status"] == "failed":
+        raise RuntimeError(trial["traceback"])
+    row: Row = {"dataset": key.dataset, "model": model, **{name: hyper.get(name, 0) for name in DRAWN}}
+    begun, (asked, told) = clock.get("begun", [0.0, 0.0]), clock.get("valid", (0.0, 0.0))
+    step = (asked - begun[1]) / (len(begun) - 1)
+    once = trial["cpu_seconds"] - (told - begun[0])
+    found = {"step_s": step, "valid_s": told - asked, "once_s": once}
+    return row | {"examples": clock.get("examples", 0)} | {k: round(v, 5) for k, v in found.items()} | {
+        "peak_mb": trial["peak_mb"]
+    }  # fmt: skip
+
+
+def measure(run: Path, dataset: str, configurations: int, models: Collection[str] = ()) -> list[Row]:
+    """These models, or all, on one data set."""
+    config, table = resolve({"tier": "paper"}), data.Dataset.load(run / "data" / f"{dataset}.npz")
+    parts = prepared(table, Split.load(run / "splits" / dataset / "1.npz"), "train", "valid")
+    rows = []
+    for model in (m for m in models_for(config, dataset) if not models or m in models):
+        space = searched(registry.model(model).space, data.module(dataset).SEARCH)
+        for trial in range(configurations + 1 if space else 1):
+            key = Key(dataset, model, 1, trial)
+            hyper = hyper_parameters(config["seed"], key, space, config["width_rounding"])
+            if trial == configurations:  # the corner of the space: what memory must be asked for at most
+                hyper |= {name: value for name, value in LARGEST.items() if name in hyper}
+                hyper |= {n: max(v) for n, v in data.module(dataset).SEARCH.items() if n in hyper}
+            for _ in range(2 if trial == 0 else 1):  # the first time what is compiled is compiled, and kept on disk
+                with multiprocessing.get_context("fork").Pool(1) as pool:
+                    row = pool.apply(one, (model, key, hyper, parts))
+            rows.append(row)
+            print(row, file=sys.stderr, flush=True)
+    return rows
+
+
+def measure_run(run: Path, configurations: int, models: Collection[str] = ()) -> None:
+    """Write cost_model.csv for the MIMIC data sets a run has and, if it is finished, what only whole trials show."""
+    torch.set_num_threads(1)
+    for dataset in ("mimic", "mimic_seq"):
+        if (run / "data" / f"{dataset}.npz").exists():
+            _renew(TABLE, pd.DataFrame(measure(run, dataset, configurations, models)), ["dataset", "model"])
+    if (run / "trials.parquet").exists():
+        measure_whole(run)
+
+
+def measure_whole(run: Path) -> None:
+    """Mean epochs of the trials that ended well, and CPU seconds and peak memory of scoring a split's chosen model."""
+    trials = pd.read_parquet(run / "trials.parquet")
+    means = trials[trials["status"] == "ok"].groupby(["dataset", "model"])["epochs"].agg(epochs="mean", trials="size")
+    rows = means.round(1).reset_index()
+    scored = [_evaluate(run, str(row.dataset), str(row.model)) for row in rows.itertuples()]
+    _renew(WHOLE, rows.assign(**pd.DataFrame(scored)), ["dataset", "model"])
+
+
+def _evaluate(run: Path, dataset: str, model: str) -> Row:
+    """The verb itself, in a process whose usage the system counts."""
+    config = json.loads((run / "config.json").read_text(encoding="utf-8"))
+    inputs = ["--data", f"{run}/data/{dataset}.npz", "--splits", f"{run}/splits/{dataset}", "--model", model]
+    inputs += ["--trials", *map(str, sorted((run / "trials" / dataset / model).glob("*.parquet")))]
+    inputs += ["--seed", str(config["seed"]), "--training", json.dumps(config["training"])]
+    with tempfile.TemporaryDirectory() as folder:
+        outputs = ["--out", f"{folder}/scores.parquet", "--chosen", f"{folder}/chosen.json"]
+        process = subprocess.Popen([sys.executable, "-m", "benchmarks", "evaluate", *inputs, *outputs])
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise RuntimeError(f"evaluating {model} on {dataset} failed; see above")
+        splits = len(pd.read_parquet(f"{folder}/scores.parquet")["split"].unique())
+    seconds = (usage.ru_utime + usage.ru_stime) / splits
+    return {"evaluate_s": round(seconds, 1), "evaluate_mb": usage.ru_maxrss // 1024}
+
+
+def _renew(path: Path, rows: pd.DataFrame, keys: list[str]) -> None:
+    """Put these rows in the place of those with the same keys."""
+    old = pd.read_csv(path) if path.exists() else rows.iloc[:0]
+    stay = ~old.set_index(keys).index.isin(rows.set_index(keys).index)
+    with replacing(path) as part:
+        pd.concat([old[stay], rows]).sort_values(["dataset", "model"], kind="stable").to_csv(part, index=False)

@@ -1,0 +1,104 @@
+"""What a MIMIC trial is said to cost: for the draws of the trial itself, with memory that suffices."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from baselines.space import resolve as searched
+from benchmarks import data, registry
+from benchmarks.study import cost, cost_model, plan
+from benchmarks.study.config import resolve
+from benchmarks.study.trial import Key, hyper_parameters
+
+PAPER = resolve({"tier": "paper"})
+TABLE = pd.read_csv(cost_model.TABLE)
+MEASURED = [(d, m) for d in ("mimic", "mimic_seq") for m in plan.models_for(PAPER, d)]
+
+
+def test_every_model_of_both_data_sets_was_measured() -> None:
+    assert all(cost_model.known(*pair) for pair in MEASURED)
+    assert not cost_model.known("support", "soden")
+
+
+@pytest.mark.parametrize(("dataset", "model"), [("mimic", "deephit"), ("mimic_seq", "soden")])
+def test_the_configuration_is_the_one_the_trial_draws(dataset: str, model: str) -> None:
+    """Drawn by the trial from its model's whole space, here without loading the model."""
+    space = searched(registry.model(model).space, data.module(dataset).SEARCH)
+    for trial in (0, 7, 99):
+        wanted = hyper_parameters(2022, Key(dataset, model, 3, trial), space, "truncate")
+        found = cost_model.configuration(2022, dataset, model, 3, trial, "truncate")
+        assert {name: wanted[name] for name in found if name in wanted} == {
+            n: v for n, v in found.items() if n in wanted
+        }
+        assert set(found) - set(wanted) <= {"intervals"}
+
+
+def test_known_weights_are_found_again() -> None:
+    """Seconds made from the very features: constant 2 ms, 1e-9 per product with the first layer, nothing else."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(
+        {
+            "layers": rng.choice([1, 2, 4], 12),
+            "width": rng.integers(4, 127, 12),
+            "gru_width": rng.integers(8, 255, 12),
+            "batch_size": rng.choice([512, 1024], 12),
+            "intervals": 0,
+            "examples": 20_000,
+        }
+    )
+    rows["step_s"] = 2e-3 + 1e-9 * rows["batch_size"] * rows["width"] * 26
+    rows["valid_s"], rows["once_s"], rows["peak_mb"] = (
+        0.5,
+        1.0,
+        400 + 1e-3 * rows["batch_size"] * rows["width"] * rows["layers"],
+    )
+    fitted = cost_model.fit("mimic", rows)
+    assert fitted.weights[0][:2] == pytest.approx([2e-3, 1e-9], rel=1e-6)
+    assert fitted.error < 1e-9
+    assert fitted.examples == 20_000
+
+
+@pytest.mark.parametrize(("dataset", "model"), MEASURED)
+def test_the_model_is_near_what_was_measured(dataset: str, model: str) -> None:
+    """Memory asked for suffices for every measured configuration, the largest of the space among them."""
+    rows = TABLE[(TABLE["dataset"] == dataset) & (TABLE["model"] == model)]
+    for row in rows.fillna(0).to_dict("records"):
+        found = cost_model.estimate(dataset, model, row)
+        assert cost_model.request_mb(found.peak_mb) >= row["peak_mb"]
+    if registry.is_searched(model):
+        seconds = rows["examples"] // rows["batch_size"] * rows["step_s"] + rows["valid_s"]
+        estimates = [
+            cost_model.estimate(dataset, model, row).epoch_seconds for row in rows.fillna(0).to_dict("records")
+        ]
+        assert sum(estimates) == pytest.approx(seconds.sum(), rel=0.3)  # as near as a plan is meant to be
+
+
+def test_jobs_ask_for_what_their_configurations_need() -> None:
+    chunks = plan.chunks(PAPER, "mimic_seq", "deepsurv")
+    asked = [cost.job_mb(PAPER, "mimic_seq", "deepsurv", chunk.trials) for chunk in chunks]
+    draws = [
+        [cost_model.configuration(2022, "mimic_seq", "deepsurv", s, t, "truncate") for s, t in chunk.trials]
+        for chunk in chunks
+    ]
+    peaks = [max(cost_model.estimate("mimic_seq", "deepsurv", hyper).peak_mb for hyper in drawn) for drawn in draws]
+    assert all(mb >= max(2000, peak) for mb, peak in zip(asked, peaks, strict=True))
+    assert cost.job_mb(PAPER, "support", "soden", chunks[0].trials) == 2000
+    tiny = resolve({"tier": "quick"})  # 400 invented patients
+    assert cost.job_mb(tiny, "mimic_seq", "deepsurv", chunks[0].trials) == 2000
+
+
+def test_invented_tables_cost_their_share() -> None:
+    whole, part = (resolve({"tier": "paper", "data": {"mimic": {"synthetic_patients": n}}}) for n in (0, 4652))
+    costs = [cost.expected(config, pd.read_csv(cost.MEASURED), ["mimic"]) for config in (whole, part)]
+    for one, tenth in zip(*costs, strict=True):
+        assert tenth.seconds == pytest.approx(one.seconds / 10)
+
+
+def test_a_plan_loads_no_model() -> None:
+    """Snakemake makes it whenever it reads the rules."""
+    code = "import sys; from benchmarks.study import cost, cost_model; from benchmarks.study.config import resolve; "
+    code += "import pandas as pd; cost.expected(resolve({'tier': 'paper'}), pd.read_csv(cost.MEASURED)); "
+    subprocess.run([sys.executable, "-c", code + "sys.exit('torch' in sys.modules)"], check=True)
