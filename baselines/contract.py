@@ -29,7 +29,9 @@ class Competitor(SurvivalModel):
     name: ClassVar[str]  # config key, path segment
     label: ClassVar[str]  # as printed in the paper
     space: ClassVar[Mapping[str, Distribution]] = {}  # empty: nothing to search, one fit per split
-    select_by: ClassVar[Literal["loss", "ctd"]] = "loss"
+    # What the best trial is best in: "loss", "ctd" (Antolini's C of the validation part), or the name of a method that
+    # takes the validation part and gives a number, the higher the better.
+    select_by: ClassVar[str] = "loss"
 
     def __init__(self, hyper: Mapping[str, Any] | None = None, options: FitOptions | None = None) -> None:
         super().__init__(hyper, options or TrialOptions())

@@ -71,9 +71,11 @@ def fit_seed(root: int, key: Key) -> int:
 
 
 def _score(model: Competitor, valid_loss: float, valid: SurvivalData) -> float:
-    """What selection maximises: minus the validation loss, or C^td for models whose losses cannot be compared."""
+    """What selection maximises: minus the validation loss, C^td where losses cannot be compared, or the model's own."""
     if model.select_by == "loss":
         return -valid_loss
+    if model.select_by != "ctd":
+        return float(getattr(model, model.select_by)(valid))
     import numpy as np
 
     from benchmarks.metrics.antolini import antolini_ctd
