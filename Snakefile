@@ -8,6 +8,7 @@ snakemake --cores 8 --config tier=paper    the full protocol
 import json
 import math
 import os
+import shlex
 import shutil
 import sys
 from datetime import datetime
@@ -21,6 +22,17 @@ sys.path.insert(0, workflow.basedir)
 os.environ.update(
     PATH=os.pathsep.join([str(Path(sys.executable).parent), *os.get_exec_path()])
 )
+# `python -m benchmarks` is found from whatever --directory jobs run in. As a prefix of every command, not in os.environ:
+# under --use-conda Snakemake takes PYTHONPATH away.
+CLONE = shlex.quote(str(workflow.basedir)).replace("{", "{{").replace("}", "}}")
+shell.prefix(f"set -euo pipefail; export PYTHONPATH={CLONE}; ")
+if "conda" in map(
+    str, workflow.deployment_settings.deployment_method
+) and not shutil.which("conda"):
+    raise WorkflowError(
+        "--use-conda needs conda, and there is none on the PATH: leave --use-conda out and run .venv/bin/snakemake, "
+        "whose environment `make setup` builds from the same pins"
+    )
 
 from benchmarks import code, data, numerics
 from benchmarks.study import cost, plan, prepare

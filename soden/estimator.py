@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 
+from soden import __version__
 from soden.concordance import blocks, concordance
 from soden.inputs import (
     Rows,
@@ -264,6 +265,7 @@ class SODEN(Estimator):
         torch.save(
             {
                 "estimator": type(self).__name__,
+                "version": __version__,
                 "params": plain(self.get_params()),
                 "model": self.model_.state(),
                 "report": asdict(self.report_),
