@@ -11,7 +11,7 @@ export NUMBA_NUM_THREADS ?= 1
 RUN := $(BIN)/python -m benchmarks run --cores $(CORES)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quick small beyond paper verify test lint pdf speed clean
+.PHONY: help setup lock quick small beyond paper verify test lint pdf speed clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ $(STAMP): requirements.txt pyproject.toml
 	  $(BIN)/python -m pip install -q --disable-pip-version-check -r requirements.txt 2>&1 | { grep -v 'is ignored' || true; } && \
 	  $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e . && \
 	  $(BIN)/python -m pip check && cp requirements.txt $(STAMP); }
+
+lock: $(STAMP)  ## requirements.in -> requirements.txt and environment.yml
+	@$(BIN)/python .ci/lock.py
 
 quick: $(STAMP)  ## the whole study, small and real: every model, table and figure in minutes
 	@$(RUN) quick

@@ -19,10 +19,20 @@ from snakemake.utils import min_version
 
 min_version("9.27")
 sys.path.insert(0, workflow.basedir)
-# Rules call `python`: the one that runs Snakemake, unless --use-conda puts its own in front.
-os.environ.update(
-    PATH=os.pathsep.join([str(Path(sys.executable).parent), *os.get_exec_path()])
-)
+# `python -m benchmarks` is found from whatever --directory jobs run in. As a prefix of every command, not in os.environ:
+# under --use-conda Snakemake takes PYTHONPATH away.
+CLONE = shlex.quote(str(workflow.basedir)).replace("{", "{{").replace("}", "}}")
+shell.prefix(f"set -euo pipefail; export PYTHONPATH={CLONE}; ")
+# Rules call `python`: that of the conda environment under --use-conda, else the one that runs Snakemake.
+if "conda" not in map(str, workflow.deployment_settings.deployment_method):
+    os.environ.update(
+        PATH=os.pathsep.join([str(Path(sys.executable).parent), *os.get_exec_path()])
+    )
+elif not shutil.which("conda"):
+    raise WorkflowError(
+        "--use-conda needs conda, and there is none on the PATH: leave --use-conda out and run .venv/bin/snakemake, "
+        "whose environment `make setup` builds from the same pins"
+    )
 
 from benchmarks import code, data, numerics
 from benchmarks.study import cost, plan, prepare

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 
-from soden import saved
+from soden import __version__, saved
 from soden.inputs import Rows, Scaling, check_columns, check_device, check_parameters, column_names, held_out_rows
 from soden.models import OdeModel, Soden, SodenCox, SodenPH
 from soden.outcomes import Outcomes, outcomes, says_events
@@ -304,6 +304,7 @@ class SODEN(Plots):
         names = getattr(self, "feature_names_in_", None)
         state = {
             "estimator": type(self).__name__,
+            "version": __version__,
             "params": plain(self.get_params()),
             "models": [model.state() for model in self.models_],
             "reports": [asdict(report) for report in self.reports_],

@@ -8,6 +8,7 @@ import pytest
 import torch
 from conftest import ROOT
 
+import soden
 from soden import SODEN, SODENPH, FitDiverged, SODENCox
 from soden.inputs import held_out_rows
 
@@ -201,6 +202,7 @@ def test_save_and_load(cls, tmp_path):
     frame = pd.DataFrame(X, columns=["age", "b", "c"])
     model = cls(**{**SMALL, "lr": np.float64(1e-2)}).fit(frame, TIME, EVENT)
     model.save(tmp_path / "model.pt")
+    assert torch.load(tmp_path / "model.pt", weights_only=True)["version"] == soden.__version__
     again = cls.load(tmp_path / "model.pt", device="cpu")
     np.testing.assert_array_equal(again.predict_survival(frame, TIMES), model.predict_survival(frame, TIMES))
     np.testing.assert_array_equal(again.predict(frame), model.predict(frame))

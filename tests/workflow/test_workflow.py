@@ -180,6 +180,28 @@ def test_two_runs_in_one_folder_are_refused(tmp_path: Path) -> None:
     assert "another run is working in" in done.stdout
 
 
+def test_jobs_find_the_clone_from_any_folder(tmp_path: Path) -> None:
+    """Only `soden` is installed: `python -m benchmarks` must come from the clone, wherever a run is."""
+    away = {"cwd": tmp_path, "capture_output": True, "text": True}
+    installed = subprocess.run([sys.executable, "-c", "import soden, benchmarks"], **away)
+    assert "No module named 'benchmarks'" in installed.stderr
+    snakemake = [sys.executable, "-m", "snakemake", "--cores", "1", "--snakefile", str(ROOT / "Snakefile")]
+    snakemake += ["--directory", str(tmp_path), "--configfile", str(overlay(tmp_path))]
+    done = subprocess.run([*snakemake, "--", "results/tiny/data/simulated.npz"], **away)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "results" / "tiny" / "data" / "simulated.npz").is_file()
+
+
+def test_without_conda_it_is_said_how_to_go_on(tmp_path: Path) -> None:
+    if shutil.which("conda"):
+        pytest.skip("there is a conda here")
+    command = [sys.executable, "-m", "snakemake", "-n", "--use-conda", "--directory", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 1
+    said = "--use-conda needs conda, and there is none on the PATH: leave --use-conda out and run .venv/bin/snakemake"
+    assert said in done.stdout + done.stderr
+
+
 def test_a_bad_config_stops_before_anything_is_written(tmp_path: Path) -> None:
     done = run(tmp_path, check=False, trails=3)
     assert done.returncode == 2
