@@ -65,6 +65,11 @@ def _arrays(net: MLP) -> tuple[FloatArray, FloatArray, FloatArray]:
     return np.ascontiguousarray(first.weight.detach().numpy().T), up, bias
 
 
+def in_unit(found: Curves, unit: float) -> Curves:
+    """Curves of times that were divided by `unit`, for times that are not: hazards are per unit of time."""
+    return Curves(found.Lambda, None if found.lam is None else found.lam / unit)
+
+
 def stacked(each: Sequence[Curves], hazard: bool) -> FloatArray:
     """The members' Lambda, or lambda, (members, n, k)."""
     return np.stack([one.lam if hazard and one.lam is not None else one.Lambda for one in each])
@@ -83,14 +88,20 @@ def mixture(each: Sequence[Curves], hazard: bool) -> FloatArray:
     return mixed
 
 
-def log_likelihood(models: Sequence[OdeModel], data: SurvivalData) -> FloatArray:
-    """log of the mixture's density (events) or survival (censored) at y, given survival up to entry; per subject."""
-    plain = SurvivalData(data.time, data.event, data.x, data.seq)
-    terms = np.stack([-model.nll(plain) for model in models])
-    if data.entry is None:
-        return _log_mean(terms)
-    at_entry = np.stack([-model.nll(data) for model in models]) - terms  # Lambda(entry)
-    return _log_mean(terms) - _log_mean(-at_entry)
+def log_likelihood(models: Sequence[OdeModel], data: Sequence[SurvivalData], units: Sequence[float]) -> FloatArray:
+    """log of the mixture's density (events) or survival (censored) at y, given survival up to entry; per subject.
+
+    Each member has its own scaled data and its unit of time, in which its densities are divided.
+    """
+    terms, entered = [], []
+    for model, seen, unit in zip(models, data, units, strict=True):
+        plain = -model.nll(SurvivalData(seen.time, seen.event, seen.x, seen.seq))
+        terms.append(plain - seen.event * np.log(unit))
+        if seen.entry is not None:
+            entered.append(-model.nll(seen) - plain)  # Lambda(entry)
+    if not entered:
+        return _log_mean(np.stack(terms))
+    return _log_mean(np.stack(terms)) - _log_mean(-np.stack(entered))
 
 
 def _log_mean(values: FloatArray) -> FloatArray:

@@ -18,7 +18,7 @@ from soden.outcomes import Outcomes, outcomes, says_events
 from soden.plot import Plots
 from soden.predictions import RISK_TIMES, STEPS, either
 from soden.training import resolve_device
-from soden.types import FitOptions, FitReport, FloatArray, SurvivalData
+from soden.types import FitOptions, FitReport, FloatArray
 
 SMALLEST_BATCH, LARGEST_BATCH, STEPS_PER_EPOCH = 32, 256, 20  # of batch_size="auto"
 
@@ -159,8 +159,7 @@ class SODEN(Plots):
         known = self if self.warm_start and self.__sklearn_is_fitted__() else None
         if known is not None:
             self._check_same(X, rows)
-        scaling = known.scaling_ if known is not None else Scaling.learn(rows, seen, self.standardise)
-        data, valid = scaling.survival(rows, seen), None
+        valid = None
         if X_val is not None:
             check_columns(X_val, column_names(X), rows.x.shape[1], type(self).__name__)
             rows_val, seen_val = self._observed(X_val, time_val, event_val, entry_val, sample_weight_val, seq_val)
@@ -168,11 +167,11 @@ class SODEN(Plots):
                 raise ValueError(
                     f"seq has {rows.channels} series per subject, seq_val {rows_val.channels}; pass the same"
                 )
-            valid = scaling.survival(rows_val, seen_val)
+            valid = rows_val, seen_val
         elif not all(value is None for value in (time_val, event_val, entry_val, sample_weight_val, seq_val)):
             raise ValueError("validation data need X_val as well as time_val and event_val")
-        self._train(data, valid, int(seed), [] if known is None else known.models_)
-        self._remember(rows, seen, scaling, column_names(X))
+        self._train(rows, seen, valid, int(seed), known is not None)
+        self._remember(rows, seen, column_names(X))
         return self
 
     def _observed(self, X: Any, y: Any, event: Any, entry: Any, weight: Any, seq: Any) -> tuple[Rows, Outcomes]:
@@ -215,27 +214,33 @@ class SODEN(Plots):
         }
         return plain(hyper)
 
-    def _train(self, data: SurvivalData, valid: SurvivalData | None, seed: int, known: list[OdeModel]) -> None:
+    def _train(self, rows: Rows, seen: Outcomes, valid: tuple[Rows, Outcomes] | None, seed: int, go_on: bool) -> None:
         """Each member on its own part of the rows, unless they were given; members there are go on."""
         options = FitOptions(self.max_epochs, self.patience, device=self.device, progress=int(self.verbose))
-        models, reports = [], []
+        known = list(zip(self.models_, self.scalings_, strict=True)) if go_on else []
+        members, reports = [], []
         for member in range(self.n_models):
-            train, held_out = data, valid
-            if held_out is None:
-                chosen, others = held_out_rows(data.event, self.validation_split, seed, member)
-                train, held_out = data.take(chosen), data.take(others)
+            share = self.validation_split if valid is None else 0.0
+            chosen, others = held_out_rows(seen.event, share, seed, member)
+            # What a member holds out must not teach it, not even means and scales: each has its own.
+            start, scaling = known[member] if member < len(known) else (None, None)
+            if scaling is None:
+                scaling = Scaling.learn(rows.take(chosen), seen.take(chosen), self.standardise)
+            data = scaling.survival(rows, seen)
+            train, held_out = data.take(chosen), data.take(others) if valid is None else scaling.survival(*valid)
             if self.verbose and self.n_models > 1:
                 print(f"model {member + 1} of {self.n_models}", file=sys.stderr)
             model = self._model_class(self._hyper(len(train)), options)
-            model.start = known[member].net.state_dict() if member < len(known) else None
+            model.start = None if start is None else start.net.state_dict()
             own = seed if member == 0 else int(np.random.SeedSequence([seed, member]).generate_state(1)[0])
             report = model.fit(train, held_out, own)
             self._check_report(report)
             # A prediction must not depend on which rows come along; in float32 it would, in the seventh digit.
             model.net.double()
-            models.append(model)
+            members.append((model, scaling))
             reports.append(report)
-        self.models_, self.reports_ = models, reports
+        self.models_, self.scalings_ = (list(part) for part in zip(*members, strict=True))
+        self.reports_ = reports
 
     def _check_report(self, report: FitReport) -> None:
         advice = f"Lower lr (it is {self.lr:g}), or check the features for extreme values"
@@ -249,10 +254,9 @@ class SODEN(Plots):
                 stacklevel=4,
             )
 
-    def _remember(self, rows: Rows, seen: Outcomes, scaling: Scaling, names: list[str] | None) -> None:
+    def _remember(self, rows: Rows, seen: Outcomes, names: list[str] | None) -> None:
         self.n_features_in_ = rows.x.shape[1]
         self._set_names(names)
-        self.scaling_ = scaling
         self.horizon_ = float(seen.time.max())
         self.n_samples_, self.n_events_ = len(seen.time), int(seen.event.sum())
         shares = np.linspace(0, 1, min(RISK_TIMES, self.n_events_))
@@ -308,8 +312,7 @@ class SODEN(Plots):
             "params": plain(self.get_params()),
             "models": [model.state() for model in self.models_],
             "reports": [asdict(report) for report in self.reports_],
-            "moments": [part.tolist() for part in self.scaling_.moments()],
-            "time_scale": self.scaling_.time,
+            "scalings": [([part.tolist() for part in one.moments()], one.time) for one in self.scalings_],
             "names": None if names is None else names.tolist(),
             "counts": (self.n_samples_, self.n_events_),
             "horizon": self.horizon_,
@@ -327,9 +330,11 @@ class SODEN(Plots):
         estimator.models_ = [cls._model_class.from_state(model) for model in state["models"]]
         for model in estimator.models_:
             model.net.to(resolve_device(device), torch.float64)
+        estimator.scalings_ = []
         estimator.reports_ = [FitReport(**report) for report in state["reports"]]
-        moments = [np.array(part) for part in state["moments"]]
-        estimator.scaling_ = Scaling(moments[0], moments[1], moments[2], moments[3], state["time_scale"])
+        for moments, unit in state["scalings"]:
+            x_mean, x_std, seq_mean, seq_std = (np.array(part) for part in moments)
+            estimator.scalings_.append(Scaling(x_mean, x_std, seq_mean, seq_std, unit))
         estimator._set_names(state["names"])
         estimator.n_features_in_ = len(estimator.scaling_.x_mean)
         estimator.n_samples_, estimator.n_events_ = state["counts"]

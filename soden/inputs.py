@@ -144,7 +144,7 @@ class Scaling:
 
     @classmethod
     def learn(cls, rows: Rows, seen: Outcomes, standardise: bool) -> Self:
-        """From all rows, as they weigh; `standardise=False` leaves features and series as they are, never times."""
+        """From these rows, as they weigh; `standardise=False` leaves features and series as they are, never times."""
         weight = np.ones(len(rows.x)) if seen.weight is None else seen.weight
         seq = np.zeros((len(rows.x), 1, 0)) if rows.seq is None else rows.seq
         steps, each = seq.reshape(len(seq) * seq.shape[1], seq.shape[2]), np.repeat(weight, seq.shape[1])

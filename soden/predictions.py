@@ -21,10 +21,10 @@ STEPS = 1000  # at most so many times make up a step function
 
 
 class Predictions(Estimator):
-    """Methods of a fitted ensemble; `models_` share `scaling_`."""
+    """Methods of a fitted ensemble: `models_`, each with the scaling of its own training rows in `scalings_`."""
 
     models_: list[OdeModel]
-    scaling_: Scaling
+    scalings_: list[Scaling]
     horizon_: float
     risk_times_: FloatArray
     unique_times_: FloatArray
@@ -32,6 +32,11 @@ class Predictions(Estimator):
     n_samples_: int
     n_events_: int
     feature_names_in_: npt.NDArray[Any]
+
+    @property
+    def scaling_(self) -> Scaling:
+        """Of the first member, the only one by default."""
+        return self.scalings_[0]
 
     def predict_survival(self, X: Any, times: Any, seq: Any = None, members: bool = False) -> FloatArray:
         """S_x(t) = P(T > t | x), shape (n, len(times)); times in any order, also beyond the training times.
@@ -135,8 +140,9 @@ class Predictions(Estimator):
         """
         rows = self._rows(X, seq)
         seen = self._judged(either(y, time), event, len(rows.x), entry, sample_weight)
-        terms = curves.log_likelihood(self.models_, self.scaling_.survival(rows, seen))
-        return float(np.average(terms - seen.event * np.log(self.scaling_.time), weights=seen.weight))
+        scaled = [scaling.survival(rows, seen) for scaling in self.scalings_]
+        terms = curves.log_likelihood(self.models_, scaled, [scaling.time for scaling in self.scalings_])
+        return float(np.average(terms, weights=seen.weight))
 
     def _judged(self, y: Any, event: Any, n: int, entry: Any, weight: Any = None) -> Outcomes:
         """Outcomes to judge predictions by; censored subjects must not be taken for events unasked."""
@@ -197,15 +203,16 @@ class Predictions(Estimator):
     def _curves(self, rows: Rows, times: FloatArray, members: bool = False, hazard: bool = False) -> FloatArray:
         """Lambda, or lambda, at times in any order, in the user's unit; block by block, whatever is asked for."""
         ordered, back = np.unique(times, return_inverse=True)
-        count, unit = len(self.models_), self.scaling_.time
+        count = len(self.models_)
         result = np.empty((count, len(rows.x), len(times)) if members else (len(rows.x), len(times)))
         for part in blocks(len(rows.x), count * len(times)):
-            scaled = self.scaling_.features(rows.take(part))
-            each = [
-                curves.curves(model, scaled, ordered / unit, self.horizon_ / unit, hazard) for model in self.models_
-            ]
-            found = curves.stacked(each, hazard) if members else curves.mixture(each, hazard)
-            result[..., part, :] = found[..., back] / (unit if hazard else 1.0)
+            each = []
+            for model, scaling in zip(self.models_, self.scalings_, strict=True):
+                scaled, unit = scaling.features(rows.take(part)), scaling.time
+                found = curves.curves(model, scaled, ordered / unit, self.horizon_ / unit, hazard)
+                each.append(curves.in_unit(found, unit))
+            both = curves.stacked(each, hazard) if members else curves.mixture(each, hazard)
+            result[..., part, :] = both[..., back]
         return result
 
 

@@ -283,7 +283,7 @@ def test_the_kept_state_is_that_of_the_best_trial(tmp_path: Path) -> None:
     rows = made.run("0000", [(1, t) for t in range(4)])
     best = max(rows, key=lambda r: r["score"])
     assert [path.name for path in (made.folder / "states").iterdir()] == [made.state_path(best).name]
-    assert made.state(best) == (made.state_path(best), None)
+    assert made.state(best) == (made.state_path(best), "")
 
 
 # simulation.py and the estimator
