@@ -13,6 +13,7 @@ import sys
 from datetime import datetime
 from pathlib import Path
 
+from snakemake.exceptions import WorkflowError
 from snakemake.utils import min_version
 
 min_version("9.27")
@@ -24,9 +25,15 @@ os.environ.update(
 
 from benchmarks import code, data, numerics
 from benchmarks.study import cost, plan, prepare
-from benchmarks.study.config import resolve
+from benchmarks.study.config import ConfigError, read, resolve, tiers, with_tier
 
-config = resolve(config)
+try:
+    for file in workflow.overwrite_configfiles:
+        with_tier(read(file), workflow.config_settings.config.get("tier"))
+    config = resolve(config)
+except ConfigError as error:
+    raise WorkflowError(str(error)) from None
+# Every output lies in one of these two: `resolve` lets no name of a run lead out of them.
 RUN = f"results/{config['run']}"
 FIGURES = f"figures/{config['run']}"
 STARTED = datetime.now().isoformat()
@@ -43,7 +50,7 @@ onstart:
     # Kept, so that the report compares with what was expected before the run.
     shutil.copy(cost.MEASURED, RUN)
     print(
-        f"Tier {config['tier']}, results in {RUN}/. Other tiers: --config tier=quick|small|paper; "
+        f"Tier {config['tier']}, results in {RUN}/. Other tiers: --config tier={'|'.join(tiers())}; "
         "`python -m benchmarks plan` says what they cost, `python -m benchmarks status` how far a run is."
     )
 

@@ -1,17 +1,18 @@
-"""Check the arena against the paper before any network is trained: `verify cox` gives the 18 published Cox cells."""
+"""Check the arena against the paper: `verify cox` gives the 18 published Cox cells."""
 
 from __future__ import annotations
 
 import argparse
 from concurrent.futures import ProcessPoolExecutor
 
+from benchmarks.commands._arguments import positive
 from benchmarks.study.verify import DATASETS, LARGEST, SPLITS, _dataset, cox_scores
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command-line form."""
     parser.add_argument("what", choices=["cox"])
-    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--jobs", type=positive, default=2, help="processes")
 
 
 def run(args: argparse.Namespace) -> int:

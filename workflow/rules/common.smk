@@ -69,11 +69,11 @@ def planned(wildcards=None):
 
 
 def trial_settings():
-    """What every trial of the run depends on, as options of the verbs that fit models."""
-    return (
-        f"--seed {config['seed']} --training '{json.dumps(config['training'])}' "
-        f"--rounding {config['width_rounding']} --device {config['device']}"
-    )
+    """What every trial of the run depends on, as options of the verbs that fit models; `:q` quotes each word."""
+    return [
+        *("--seed", config["seed"], "--training", json.dumps(config["training"])),
+        *("--rounding", config["width_rounding"], "--device", config["device"]),
+    ]
 
 
 def numeric_environment(wildcards, threads):
