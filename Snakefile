@@ -9,12 +9,13 @@ snakemake --cores 8 --config tier=paper    the full protocol
 import json
 import math
 import os
-import shlex
+
 import shutil
 import sys
 from datetime import datetime
 from pathlib import Path
 
+from snakemake.exceptions import WorkflowError
 from snakemake.utils import min_version
 
 min_version("9.27")
@@ -36,9 +37,15 @@ elif not shutil.which("conda"):
 
 from benchmarks import code, data, numerics
 from benchmarks.study import cost, plan, prepare
-from benchmarks.study.config import resolve
+from benchmarks.study.config import ConfigError, read, resolve, tiers, with_tier
 
-config = resolve(config)
+try:
+    for file in workflow.overwrite_configfiles:
+        with_tier(read(file), workflow.config_settings.config.get("tier"))
+    config = resolve(config)
+except ConfigError as error:
+    raise WorkflowError(str(error)) from None
+# Every output lies in one of these two: `resolve` lets no name of a run lead out of them.
 RUN = f"results/{config['run']}"
 FIGURES = f"figures/{config['run']}"
 STARTED = datetime.now().isoformat()
@@ -55,7 +62,7 @@ onstart:
     # Kept, so that the report compares with what was expected before the run.
     shutil.copy(cost.MEASURED, RUN)
     print(
-        f"Tier {config['tier']}, results in {RUN}/. Other tiers: --config tier=quick|small|beyond|paper; "
+        f"Tier {config['tier']}, results in {RUN}/. Other tiers: --config tier={'|'.join(tiers())}; "
         "`python -m benchmarks plan` says what they cost, `python -m benchmarks status` how far a run is."
     )
 

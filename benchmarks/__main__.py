@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 
 from benchmarks import numerics
+from benchmarks.commands import _errors
 
 COMMANDS = Path(__file__).with_name("commands")
 # The order of the help: what a reader comes for first, then what rules call; any other file of the folder follows.
@@ -18,8 +19,8 @@ FIRST = ("run", "plan", "status", "anytime", "verify", "explain", "audit", "repo
 
 
 def verbs() -> dict[str, str]:
-    """Verb -> the first line of its file's docstring, read without importing anything."""
-    found = {path.stem: path for path in sorted(COMMANDS.glob("*.py")) if path.stem != "__init__"}
+    """Verb -> the first line of its file's docstring, read without importing anything; _files are no verbs."""
+    found = {path.stem: path for path in sorted(COMMANDS.glob("*.py")) if not path.stem.startswith("_")}
     ordered = [*(name for name in FIRST if name in found), *(name for name in found if name not in FIRST)]
     return {name: _first_line(found[name]) for name in ordered}
 
@@ -31,24 +32,23 @@ def _first_line(path: Path) -> str:
 def main(argv: list[str] | None = None) -> int:
     """Parse the verb, import its module, run it."""
     argv = sys.argv[1:] if argv is None else argv
-    if not argv or not (COMMANDS / f"{argv[0]}.py").is_file() or not argv[0].isidentifier():
+    if not argv or argv[0] not in verbs():
         return _help(argv)
-    numerics.set_up()
-    module = import_module(f"benchmarks.commands.{argv[0]}")
-    parser = argparse.ArgumentParser(prog=f"python -m benchmarks {argv[0]}", description=module.__doc__)
-    module.add_arguments(parser)
-    args = parser.parse_args(argv[1:])
     try:
-        return int(module.run(args))
+        numerics.set_up()
+        module = import_module(f"benchmarks.commands.{argv[0]}")
+        parser = argparse.ArgumentParser(prog=f"python -m benchmarks {argv[0]}", description=module.__doc__)
+        module.add_arguments(parser)
+        return int(module.run(parser.parse_args(argv[1:])))
     except BrokenPipeError:  # no fault: see below
         raise
-    except (
-        ValueError,
-        OSError,
-        numerics.TooLate,
-    ) as error:  # bad input, missing file, full disk: a user can mend it; all else is a bug
-        print(f"{argv[0]}: {error}", file=sys.stderr)
+    # Bad input, a missing file, a full disk: a user can mend it; all else is a bug.
+    except (ValueError, OSError, numerics.TooLate) as error:
+        _errors.say(argv[0], error)
         return 1
+    except KeyboardInterrupt:
+        print(f"{argv[0]}: stopped", file=sys.stderr)
+        return 130
 
 
 def _help(argv: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""Prove that changed code gives the rows of a run again, and write the proof into the run: its rows then count again.
+"""Prove that changed code gives the rows of a run again, so that they count as its own.
 
 Random rows of every model whose code changed are run again. If all are the same to the last bit, `codes.json` in the
 run's folder says which code was proven equal to which, when, and on which rows; if one differs, nothing is written.
@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchmarks import code, data
+from benchmarks import code, data, registry
+from benchmarks.commands._arguments import positive
+from benchmarks.results.files import read_parquet
 from benchmarks.results.folder import find_run
 from benchmarks.study import rows
 from benchmarks.study.audit import Again, pick
@@ -23,15 +25,22 @@ from benchmarks.study.config import ROOT
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command-line form."""
     parser.add_argument("--run", dest="name", default="reference", help="name or folder of a run")
-    parser.add_argument("--n", type=int, default=50, help="rows of each touched model that are run again")
-    parser.add_argument("--models", nargs="+", help="only these")
+    parser.add_argument("--n", type=positive, default=50, help="rows of each touched model that are run again")
+    parser.add_argument("--models", nargs="+", type=known, help="only these")
     parser.add_argument("--directory", type=Path, default=ROOT, help="where results/ is")
+
+
+def known(name: str) -> str:
+    """A model of this project."""
+    if name not in registry.names():
+        raise argparse.ArgumentTypeError(f"unknown model {name!r}; choose among {', '.join(registry.names())}")
+    return name
 
 
 def run(args: argparse.Namespace) -> int:
     """Succeed only if every touched model's rows came out the same."""
     folder = find_run(args.name, args.directory / "results")
-    trials = pd.read_parquet(folder / "trials.parquet")
+    trials = read_parquet(folder / "trials.parquet")
     touched = {group: part for group, part in _by_code(folder, trials) if not args.models or group[0] in args.models}
     if not touched:
         print(f"the code behind the {len(trials)} rows of {folder.name} is this checkout's, or proven equal to it")

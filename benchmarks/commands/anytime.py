@@ -1,4 +1,4 @@
-"""Tables of an unfinished run: from the trials there are, each cell saying how many trials and splits it rests on."""
+"""Tables of an unfinished run, each cell saying how many trials and splits it rests on."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import Any
 import pandas as pd
 
 from benchmarks import data
+from benchmarks.results.files import read_json
+from benchmarks.results.folder import find_run
 from benchmarks.study import plan
 from benchmarks.study.anytime import Row, scores_so_far
 from benchmarks.study.config import ROOT
@@ -20,7 +22,7 @@ from benchmarks.study.status import available
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command-line form."""
-    parser.add_argument("run", help="name of the run")
+    parser.add_argument("run", help="name or folder of the run")
     parser.add_argument("--directory", type=Path, default=ROOT, help="where results/ is")
 
 
@@ -30,8 +32,13 @@ def run(args: argparse.Namespace) -> int:
     from benchmarks.results.tidy import read_table
     from benchmarks.study.spaces import model_labels, search_spaces
 
-    results = args.directory / "results" / args.run
-    config = json.loads((results / "config.json").read_text())
+    results = find_run(args.run, args.directory / "results", finished=False)
+    if (results / "trials.parquet").is_file() and not (results / "trials").is_dir():
+        raise ValueError(
+            f"of {results.name} only the tables were kept, not the trials' models; "
+            f"`python -m benchmarks tables --run {results} --out DIR` makes its tables from them"
+        )
+    config = read_json(results / "config.json", ("datasets", "models", "training", "evaluation"))
     scores: list[Row] = []
     trials: list[Row] = []
     planned: list[tuple[str, str, int]] = []
@@ -43,8 +50,9 @@ def run(args: argparse.Namespace) -> int:
             new, rows = scores_so_far(results, config, dataset, model)
             scores, trials = scores + new, trials + rows
     if not scores:
-        print(f"no trial of {args.run} is finished yet; see `python -m benchmarks status {args.run}`")
-        return 1
+        raise ValueError(
+            f"no trial of {results.name} is finished yet; `python -m benchmarks status {results.name}` follows it"
+        )
     out = results / "anytime"
     frame = pd.DataFrame(planned, columns=["dataset", "model", "n_splits"])
     flat = pd.DataFrame([r | {"hyper": json.dumps(r["hyper"])} for r in trials])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import secrets
 import tempfile
@@ -11,6 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from benchmarks.commands._arguments import natural, positive
+from benchmarks.results.files import read_json, read_parquet
 from benchmarks.results.folder import find_run
 from benchmarks.study import rows
 from benchmarks.study.audit import Again, named, pick
@@ -22,8 +23,10 @@ from benchmarks.study.rows import Row
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command-line form."""
-    parser.add_argument("--n", type=int, default=5, help="how many random trials")
-    parser.add_argument("--seed", type=int, help="which ones; default: other ones every time, and the seed is printed")
+    parser.add_argument("--n", type=positive, default=5, help="how many random trials")
+    parser.add_argument(
+        "--seed", type=natural, help="which ones; default: others every time, by a seed that is printed"
+    )
     parser.add_argument("--trial", action="append", default=[], metavar="DATASET/MODEL/SPLIT/TRIAL", help="this one")
     parser.add_argument("--run", dest="name", default="reference", help="name or folder of a run")
     parser.add_argument("--directory", type=Path, default=ROOT, help="where results/ is")
@@ -32,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Succeed only if every trial gave the same row."""
     folder = find_run(args.name, args.directory / "results")
-    trials = pd.read_parquet(folder / "trials.parquet")
+    trials = read_parquet(folder / "trials.parquet")
     with tempfile.TemporaryDirectory() as work:
         again = Again(folder, Path(work))
         if args.trial:
@@ -84,5 +87,5 @@ def _hints(folder: Path, differing: list[Row]) -> None:
         print(f"  not as it was: {what}")
     recorded = folder / "environment.json"
     if recorded.is_file():
-        for text in environment_differences(json.loads(recorded.read_text()), environment()):
+        for text in environment_differences(read_json(recorded), environment()):
             print(f"  the environment has changed: {text}")

@@ -1,28 +1,27 @@
-"""Put one data set into a run's folder, or write down why it cannot be had; a run goes on without it and says so."""
+"""Put one data set into a run's folder, or write down why it cannot be had."""
 
 from __future__ import annotations
 
 import argparse
-import json
-from pathlib import Path
 
 from benchmarks import data
+from benchmarks.commands._arguments import json_map, place
 from benchmarks.study.prepare import data_settings, prepare, settings_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command-line form."""
     parser.add_argument("name", help=f"one of {', '.join(data.names())}")
-    parser.add_argument("--settings", type=json.loads, default=None, help="JSON; default: those of the quick tier")
-    parser.add_argument("--options", type=json.loads, default={}, help="JSON of the data set's own options")
-    parser.add_argument("--out", type=Path, required=True, help="without suffix: <out>.npz and <out>.json are written")
+    parser.add_argument("--settings", type=json_map, default=None, help="JSON; default: those of the quick tier")
+    parser.add_argument("--options", type=json_map, default={}, help="JSON of the data set's own options")
+    parser.add_argument("--out", type=place, required=True, help="without suffix: <out>.npz and <out>.json are written")
 
 
 def run(args: argparse.Namespace) -> int:
     """Load and write; a data set that cannot be had is not a failure of the run."""
     from benchmarks.study.config import resolve
 
-    plain = args.settings or settings_of(resolve())
+    plain = settings_of(resolve()) | (args.settings or {})
     status = prepare(args.name, data_settings(plain, {args.name: args.options}), args.out)
     if status["available"]:
         print(f"{args.name}: {status['summary']['n']} subjects from {status['source']}")

@@ -1,4 +1,4 @@
-"""Say which data sets can be had, and fetch them into the cache: one row of the paper's table of data sets for each."""
+"""Say which data sets can be had, and fetch them into the cache, with a row on each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measure what single differences between text, numbers and code do to IBS and IBLL, for the report."""
+"""Measure what single differences between text, numbers and code do to IBS and IBLL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choose each split's best trial and score it on the test part: the first and only reading of the test rows."""
+"""Choose each split's best trial and score it: the first and only reading of the test rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a number comes from: a cell, its rows, the chosen trials, and their seed, code, data and environment."""
+"""Where a number comes from: a cell, its rows, the chosen trials, their seed, code and data."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""Draw every figure of a run as PDF and PNG, with captions and alternative texts in index.json."""
+"""Draw every figure of a run as PDF and PNG, with captions and alternative texts."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
+from benchmarks.commands._arguments import place
 from benchmarks.report.figures import draw_all
 from benchmarks.results.folder import read_results
 from benchmarks.results.published import published_cells
@@ -13,7 +14,7 @@ from benchmarks.results.published import published_cells
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command-line form."""
     parser.add_argument("--run", dest="folder", type=Path, required=True, help="the run's results folder")
-    parser.add_argument("--out", type=Path, required=True, help="folder to write to")
+    parser.add_argument("--out", type=place, required=True, help="folder to write to")
 
 
 def run(args: argparse.Namespace) -> int:

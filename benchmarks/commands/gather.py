@@ -1,4 +1,4 @@
-"""Bring a run together: scores, conventions, tests, cells and data sets as CSV, trials.parquet, environment.json."""
+"""Bring a run together: scores, tests, cells, data sets and trials as tables of its folder."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pandas as pd
 
 from benchmarks.commands.split import SOURCE
 from benchmarks.data.files import replacing
+from benchmarks.results.files import read_json
 from benchmarks.study.environment import environment
 from benchmarks.study.gather import gather, gather_scores, gather_trials
 
@@ -18,10 +19,17 @@ from benchmarks.study.gather import gather, gather_scores, gather_trials
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command-line form."""
     parser.add_argument("--run", dest="folder", type=Path, required=True, help="the run's results folder")
-    parser.add_argument(
-        "--planned", type=json.loads, required=True, help="JSON: [[dataset, model, splits, chunks], ...]"
-    )
-    parser.add_argument("--convention", default="published")
+    parser.add_argument("--planned", type=planned, required=True, help="JSON: [[dataset, model, splits, chunks], ...]")
+    parser.add_argument("--convention", choices=("published", "text"), default="published")
+
+
+def planned(text: str) -> list[tuple[str, str, int, int]]:
+    """What the run is made of, as the rule passes it."""
+    try:
+        return [(str(d), str(m), int(splits), int(chunks)) for d, m, splits, chunks in json.loads(text)]
+    except (TypeError, ValueError):
+        form = '[["support", "soden", 10, 4]]: data set, model, splits, chunks'
+        raise argparse.ArgumentTypeError(f"got {text!r}; wanted JSON such as {form}") from None
 
 
 def run(args: argparse.Namespace) -> int:
@@ -49,5 +57,5 @@ def run(args: argparse.Namespace) -> int:
 
 def _summary(folder: Path, name: str) -> dict[str, Any]:
     """What the data set is, and whose splits it was cut by."""
-    summary: dict[str, Any] = json.loads((folder / "data" / f"{name}.json").read_text())["summary"]
+    summary: dict[str, Any] = read_json(folder / "data" / f"{name}.json", ["summary"])["summary"]
     return summary | {"splits": (folder / "splits" / name / SOURCE).read_text()}

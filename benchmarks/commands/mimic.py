@@ -1,4 +1,4 @@
-"""Build MIMIC and MIMIC-SEQ from the raw MIMIC-III v1.4 tables, whole or stage by stage, or invent such tables.
+"""Build MIMIC and MIMIC-SEQ from the raw MIMIC-III v1.4 tables, or invent such tables.
 
 The outputs of a build from the real tables are credentialed data: keep them where the tables may be kept.
 """
@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import os
 import sys
 from dataclasses import fields
 from pathlib import Path
 from typing import get_args, get_type_hints
 
+from benchmarks.commands._arguments import json_map, natural, place, positive
 from benchmarks.data.mimic3 import MimicError, MimicOptions, build
 from benchmarks.data.mimic3.checks import table_of
 from benchmarks.data.mimic3.cohort import build_cohort
@@ -38,10 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, text in STAGES.items():
         stage = stages.add_parser(name, help=text, description=text)
         if name == "check":
-            stage.add_argument("--built", type=Path, required=True, help="folder of a finished build")
+            stage.add_argument("--built", type=place, required=True, help="folder of a finished build")
         else:
             where = "CSV file to append to" if name == "effects" else "folder to write to"
-            stage.add_argument("--out", type=Path, required=True, help=where)
+            stage.add_argument("--out", type=place, required=True, help=where)
         if name in ("build", "cohort", "events", "effects"):
             given = os.environ.get(VARIABLE)
             stage.add_argument("--raw", type=Path, default=given, required=not given, help=f"raw tables; ${VARIABLE}")
@@ -92,10 +92,10 @@ def _run_stage(args: argparse.Namespace) -> None:
 
 
 def _add_sizes(stage: argparse.ArgumentParser) -> None:
-    stage.add_argument("--patients", type=int, required=True)
-    stage.add_argument("--seed", type=int, default=0)
+    stage.add_argument("--patients", type=positive, required=True)
+    stage.add_argument("--seed", type=natural, default=0)
     rows = stage.add_mutually_exclusive_group()
-    rows.add_argument("--rows-chartevents", type=int, help="lengthen CHARTEVENTS to so many rows")
+    rows.add_argument("--rows-chartevents", type=positive, help="lengthen CHARTEVENTS to so many rows")
     rows.add_argument("--real-density", action="store_true", help="as many rows per patient as v1.4: 7,109")
     stage.add_argument("--no-compress", action="store_true", help="plain .csv instead of .csv.gz")
 
@@ -103,7 +103,7 @@ def _add_sizes(stage: argparse.ArgumentParser) -> None:
 def _add_options(stage: argparse.ArgumentParser) -> None:
     """A flag for each field of MimicOptions; --options takes the same as JSON, which is how the config passes them."""
     group = stage.add_argument_group("choices (see benchmarks/data/mimic3/options.py)")
-    group.add_argument("--options", type=json.loads, default={}, metavar="JSON", help="e.g. '{\"min_age\": 18}'")
+    group.add_argument("--options", type=json_map, default={}, metavar="JSON", help="e.g. '{\"min_age\": 18}'")
     hints = get_type_hints(MimicOptions)
     for field in fields(MimicOptions):
         flag, kind = f"--{field.name.replace('_', '-')}", hints[field.name]

@@ -9,16 +9,17 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks import data
-from benchmarks.study.config import TIERS, ConfigError, from_file, resolve
+from benchmarks.commands._arguments import positive
+from benchmarks.study.config import read, resolve, tiers, with_tier
 from benchmarks.study.cost import MEASURED, ROW_MB, STATE_MB, expected, measure
 from benchmarks.study.status import duration
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command-line form."""
-    parser.add_argument("tier", nargs="?", choices=TIERS, default="paper")
-    parser.add_argument("--config", type=Path, help="an overlay file, e.g. config/small.yaml or your own")
-    parser.add_argument("--cores", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("tier", nargs="?", help=f"{', '.join(tiers())}; default: paper, or what `run` would take")
+    parser.add_argument("--configfile", type=Path, help="your own overlay on top of the tier, as for `run`")
+    parser.add_argument("--cores", type=positive, default=os.cpu_count() or 1)
     parser.add_argument(
         "--measure", type=Path, metavar="RUN", help="make the table of measured costs from a run's folder"
     )
@@ -44,11 +45,8 @@ def run(args: argparse.Namespace) -> int:
 
         measure_run(args.measure_mimic, args.configurations, args.models)
         return 0
-    try:
-        config = from_file(args.config) if args.config else resolve({"tier": args.tier})
-    except ConfigError as error:
-        console.print(str(error), style="red", markup=False)
-        return 2
+    overlay = with_tier(read(args.configfile), args.tier) if args.configfile else with_tier({}, args.tier, "paper")
+    config = resolve(overlay)
     costs = expected(config, pd.read_csv(MEASURED))
     table = Table("data set", "model", "jobs", "trials", "s/trial", "core time", "peak MB", "scaled from")
     for c in costs:

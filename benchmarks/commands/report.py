@@ -1,15 +1,15 @@
-"""Write a run's report.html, and agreement.csv, claims.csv and rankings.csv beside its numbers."""
+"""Write a run's report.html, and the agreement, claims and rankings behind it as CSV."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-import pandas as pd
-
+from benchmarks.commands._arguments import place
 from benchmarks.data.files import replacing
 from benchmarks.report.agreement import VERDICTS, counts
 from benchmarks.report.html import build
+from benchmarks.results.files import read_csv
 from benchmarks.results.folder import read_results
 from benchmarks.results.published import published_cells
 from benchmarks.study.cost import MEASURED, expected
@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command-line form."""
     parser.add_argument("--run", dest="folder", type=Path, required=True, help="the run's results folder")
     parser.add_argument("--figures", type=Path, help="folder with its figures; default: figures/<run> beside results/")
-    parser.add_argument("--out", type=Path, help="default: report.html in the run's folder")
+    parser.add_argument("--out", type=place, help="default: report.html in the run's folder")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     figures = args.figures or results.path.parents[1] / "figures" / results.name
     # What was known when the run started; a run may since have become what expectations are made from.
     known = args.folder / MEASURED.name
-    measured = pd.read_csv(known if known.is_file() else MEASURED)
+    measured = read_csv(known if known.is_file() else MEASURED)
     names = list(dict.fromkeys(results.trials["dataset"]))
     report = build(results, figures, published_cells(), expected(results.config, measured, names))
     out = args.out or args.folder / "report.html"

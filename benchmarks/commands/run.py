@@ -1,4 +1,4 @@
-"""Run a tier from start to report with Snakemake; after a kill or a power cut the same command goes on where it was."""
+"""Run a tier from start to report; after a kill or a power cut the same command goes on."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import fcntl
 import os
 import re
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from benchmarks.commands import _snakemake
+from benchmarks.commands._arguments import positive
+from benchmarks.commands._snakemake import RunError, short
 from benchmarks.study import journal, status
-from benchmarks.study.config import ROOT, TIERS, ConfigError, resolve
+from benchmarks.study.config import ROOT, read, resolve, tiers, with_tier
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command-line form."""
-    parser.add_argument("tier", nargs="?", choices=TIERS, default="quick")
-    parser.add_argument("--cores", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("tier", nargs="?", help=f"{', '.join(tiers())}; default: that of --configfile, else quick")
+    parser.add_argument("--cores", type=positive, default=os.cpu_count() or 1)
     parser.add_argument("--directory", type=Path, default=ROOT, help="where results/ and figures/ go")
     parser.add_argument("--configfile", type=Path, help="your own overlay on top of the tier")
     parser.add_argument("--targets", nargs="+", default=[], metavar="RULE", help="stop there, e.g. scores or tables")
@@ -37,32 +38,41 @@ def run(args: argparse.Namespace) -> int:
     from rich.console import Console
 
     console = Console(highlight=False, soft_wrap=True)  # a path or a log line must stay in one piece
-    overlay = _overlay(args.configfile) | {"tier": args.tier}
+    overlay = with_tier(read(args.configfile) if args.configfile else {}, args.tier)
     if args.keep_failed:
         overlay["keep_failed"] = True
-    try:
-        config = resolve(overlay)
-        _check_device(config["device"])
-        results = args.directory.resolve() / "results" / config["run"]
-        with _lock(results):
-            _release_stale_lock(args.directory.resolve(), console)
-            _throw_away(results, args.fresh, config)
-            _forget_failed(results)
-            _announce(results, config, console)
-            return _snakemake(args, config, results, console)
-    except (ConfigError, RunError) as error:
-        console.print(str(error), style="red", markup=False)
-        return 2
+    config = resolve(overlay)
+    directory = args.directory.resolve()
+    _check_targets(args.targets)
+    _check_device(config["device"])
+    _check_known(directory, config["known"])
+    results = directory / "results" / config["run"]
+    with _lock(results):
+        _snakemake.release_stale_lock(directory, console)
+        _throw_away(results, args.fresh, config)
+        _forget_failed(results)
+        _announce(results, config, console)
+        return _run(args, config, results, console)
 
 
-class RunError(RuntimeError):
-    """The run cannot start; the text says what to do."""
+def _check_targets(targets: Sequence[str]) -> None:
+    """A rule by its name, or a file of a run; said before anything is locked or written."""
+    rules = re.findall(r"^(?:rule|checkpoint) (\w+):", _rules_text(), flags=re.MULTILINE)
+    for name in targets:
+        if name not in rules and not name.startswith(("results/", "figures/")):
+            raise RunError(f"--targets {name}: no rule of this name; choose among {', '.join(sorted(rules))}")
 
 
-def _overlay(path: Path | None) -> dict[str, Any]:
-    from benchmarks.study.config import read
+def _rules_text() -> str:
+    return "\n".join(path.read_text() for path in (ROOT / "Snakefile", *(ROOT / "workflow" / "rules").glob("*.smk")))
 
-    return {} if path is None else read(path)
+
+def _check_known(directory: Path, folder: str) -> None:
+    if folder and not (directory / folder / "trials.parquet").is_file():
+        raise RunError(
+            f"known: {folder} holds no trials.parquet; name the folder of a finished run, such as results/reference, "
+            f"as it is seen from {directory}"
+        )
 
 
 def _check_device(name: str) -> None:
@@ -114,100 +124,44 @@ def _lock(results: Path) -> IO[str]:
         file = (results / ".lock").open("w")
     except OSError as error:
         raise RunError(
-            f"cannot write to {results} ({error.strerror}); make it writable or choose another `run`"
+            f"cannot write to {results} ({error.strerror}); make it writable, or choose another --directory"
         ) from None
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise RunError(
-            f"another run is working in {results}; follow it with `python -m benchmarks status {results.name}`, "
-            "or give this one another name with `run:` in the configuration"
+            _snakemake.elsewhere(
+                f"another run is working in {results}, which `python -m benchmarks status {results.name}` follows"
+            )
         ) from None
     return file
 
 
-def _release_stale_lock(directory: Path, console: Console) -> None:
-    """Snakemake's own lock outlives a kill -9. If no Snakemake works in this folder, the lock is a dead one's."""
-    import psutil
-
-    locks = directory / ".snakemake" / "locks"
-    if not locks.is_dir() or not any(locks.iterdir()):
-        return
-    for process in psutil.process_iter(["cmdline", "cwd", "pid"]):
-        words = process.info["cmdline"] or []
-        if any(word.endswith("snakemake") for word in words[:3]) and process.info["cwd"] == str(directory):
-            raise RunError(
-                f"Snakemake is already at work in this folder (process {process.info['pid']}); wait for it or stop it"
-            )
-    console.print("Releasing the lock of a run that was killed; finished trials are kept.")
-    unlock = [sys.executable, "-m", "snakemake", "--unlock", "--directory", str(directory)]
-    subprocess.run(unlock, cwd=ROOT, check=True, capture_output=True)
-
-
-def _snakemake(args: argparse.Namespace, config: Mapping[str, Any], results: Path, console: Console) -> int:
+def _run(args: argparse.Namespace, config: Mapping[str, Any], results: Path, console: Console) -> int:
     from benchmarks.study.cost import expected_seconds
 
     log = results / "snakemake.log"
-    command = [sys.executable, "-m", "snakemake", "--cores", str(args.cores), "--rerun-incomplete", "--keep-going"]
-    command += ["--directory", str(args.directory.resolve())]
+    options = ["--cores", str(args.cores), "--rerun-incomplete", "--keep-going"]
+    options += ["--directory", str(args.directory.resolve())]
     if args.configfile:
-        command += ["--configfile", str(args.configfile.resolve())]
-    command += ["--config", f"tier={args.tier}", *(["keep_failed=True"] if args.keep_failed else [])]
-    command += ["--", *args.targets]
-    console.print(f"Tier {args.tier} on {args.cores} cores; results in {_short(results)}/, log in {log.name}.")
+        options += ["--configfile", str(args.configfile.resolve())]
+    options += ["--config", f"tier={config['tier']}", *(["keep_failed=True"] if args.keep_failed else [])]
+    options += ["--", *args.targets]
+    console.print(f"Tier {config['tier']} on {args.cores} cores; results in {short(results)}/, log in {log.name}.")
     started = time.monotonic()
     watch = status.Watch(results, config, expected_seconds(config))
-    with log.open("w") as out:
-        process = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
-        try:
-            _follow(process, watch, args.cores, console)
-        except KeyboardInterrupt:
-            console.print("Stopping; what is finished is kept, the same command goes on from here.")
-            process.wait()
-            return 130
-    seconds = time.monotonic() - started
-    failed = sum(entry.failed for entry in watch.entries())
-    if process.returncode:
-        _explain(log, results, console)
-        if failed:
+    code = _snakemake.call(options, log, watch, args.cores, console)
+    if code in (130, 143):
+        return code
+    if code:
+        _snakemake.explain(log, results, console)
+        if failed := sum(entry.failed for entry in watch.entries()):
             console.print(
                 f"{failed} trials failed; the same command tries them again, --keep-failed goes on with them as rows."
             )
         return 1
-    _conclude(config, results, watch, seconds, console)
+    _conclude(config, results, watch, time.monotonic() - started, console)
     return 0
-
-
-def _follow(process: subprocess.Popen[bytes], watch: status.Watch, cores: int, console: Console) -> None:
-    """One live line on a terminal; elsewhere a line whenever a tenth of the trials is done."""
-    shown = -1
-    with console.status("starting") as live:
-        while process.poll() is None:
-            time.sleep(1)
-            entries = watch.entries()
-            done, total = sum(e.done for e in entries), sum(e.total for e in entries)
-            text = status.headline(entries, cores)
-            live.update(text if done < total else f"{text}; scoring, tables and figures")
-            for row in watch.first_failures():
-                where = f"{row['model']} on {row['dataset']}, split {row['split']}, trial {row['trial']}"
-                console.print(f"  {where} failed: {row['message']}", style="red", markup=False)
-            if not console.is_terminal and 10 * done // max(total, 1) > shown:
-                shown = 10 * done // max(total, 1)
-                console.print(f"  {text}")
-
-
-def _explain(log: Path, results: Path, console: Console) -> None:
-    """What failed, the end of its log, and what to do."""
-    console.print("The run did not finish; finished work is kept and the same command goes on from here.", style="red")
-    text = log.read_text()
-    failed = dict.fromkeys(re.findall(r"log: (\S+) \(check", text))  # Snakemake names the logs of failed jobs so
-    logs = [path for name in failed if (path := results.parents[1] / name).exists()]
-    for path in logs[:3]:
-        console.print(f"\n{_short(path)} ends with:", style="bold")
-        console.print("\n".join(path.read_text().splitlines()[-12:]), markup=False)
-    if not logs:
-        console.print("\n".join(text.splitlines()[-25:]), markup=False)
-    console.print(f"\nSnakemake's log: {_short(log)}")
 
 
 def _conclude(config: Mapping[str, Any], results: Path, watch: status.Watch, seconds: float, console: Console) -> None:
@@ -219,15 +173,9 @@ def _conclude(config: Mapping[str, Any], results: Path, watch: status.Watch, sec
         ("LaTeX tables", "tables"),
         ("report", "report.html"),
     ):
-        found = [_short(results / name) for name in where.split() if (results / name).exists()]
+        found = [short(results / name) for name in where.split() if (results / name).exists()]
         if found:
             console.print(f"  {what}: {' '.join(found)}")
     figures = results.parents[1] / "figures" / config["run"]
     if figures.is_dir():
-        console.print(f"  figures: {_short(figures)}")
-
-
-def _short(path: Path) -> str:
-    """As a person in the current folder would type it."""
-    here = Path.cwd()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+        console.print(f"  figures: {short(figures)}")

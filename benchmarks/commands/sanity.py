@@ -1,4 +1,4 @@
-"""Each model once, with fixed hyper-parameters, on the authors' first splits, beside the paper's numbers."""
+"""Each model once, with fixed hyper-parameters, on the authors' splits, beside the paper."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ LEVEL = "1e-8"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command-line form."""
-    parser.add_argument("--first", type=int, default=3, help="how many of the ten splits (default 3)")
+    parser.add_argument(
+        "--first", type=int, default=3, choices=range(1, 11), metavar="N", help="how many of the ten splits (default 3)"
+    )
     parser.add_argument("--datasets", nargs="+", default=list(BATCH), choices=list(BATCH))
     # Those whose numbers the paper has.
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))

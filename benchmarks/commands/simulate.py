@@ -1,24 +1,24 @@
-"""One repetition of the simulation study of Section 4: SODEN and DeepHit where two groups' survival curves cross."""
+"""One repetition of the simulation of Section 4: SODEN and DeepHit where two curves cross."""
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from baselines.contract import TrialOptions
+from benchmarks.commands._arguments import natural, place, positive
 from benchmarks.study.simulation import EARLY, LATE, save, simulate_once
 from benchmarks.study.tune import pin_threads
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command-line form."""
-    parser.add_argument("--repetition", type=int, required=True, help="1, 2, ...: each is an independent draw and fit")
-    parser.add_argument("--n", type=int, default=10_000, help="subjects (default: as the paper, 10,000)")
-    parser.add_argument("--seed", type=int, default=2022)
-    parser.add_argument("--max-epochs", type=int, default=100)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--repetition", type=positive, required=True, help="1, 2, ...: each a draw and fit of its own")
+    parser.add_argument("--n", type=positive, default=10_000, help="subjects (default: as the paper, 10,000)")
+    parser.add_argument("--seed", type=natural, default=2022)
+    parser.add_argument("--max-epochs", type=positive, default=100)
+    parser.add_argument("--threads", type=positive, default=1)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--out", type=Path, required=True, help="npz to write")
+    parser.add_argument("--out", type=place, required=True, help="npz to write")
 
 
 def run(args: argparse.Namespace) -> int:

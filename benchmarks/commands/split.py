@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from benchmarks import data
+from benchmarks.commands._arguments import natural, place, positive
 from benchmarks.data.files import replacing
 from benchmarks.data.splits import HOW, make_split, source_of
 
@@ -16,9 +17,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command-line form."""
     parser.add_argument("--data", type=Path, required=True, help="the data set's npz")
     parser.add_argument("--source", choices=HOW, default="auto")
-    parser.add_argument("--n", type=int, required=True, help="how many")
-    parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--out", type=Path, required=True, help="folder for 1.npz, 2.npz, ...")
+    parser.add_argument("--n", type=positive, required=True, help="how many")
+    parser.add_argument("--seed", type=natural, required=True)
+    parser.add_argument("--out", type=place, required=True, help="folder for 1.npz, 2.npz, ...")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,10 +1,11 @@
-"""LaTeX and CSV tables of a run, of any tidy scores, or of the published cells; optionally as one PDF."""
+"""LaTeX and CSV tables of a run, of any tidy scores or of the published cells."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
+from benchmarks.commands._arguments import place
 from benchmarks.report.counting_table import write_counting
 from benchmarks.report.pdf import compile_pdf
 from benchmarks.report.tables import TEX, Source, write_all
@@ -23,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--scores", type=Path, help="tidy scores (CSV or Parquet): dataset, model, split, metric, g_tau, value"
     )
     source.add_argument("--published", action="store_true", help="the paper's own cells")
-    parser.add_argument("--out", type=Path, required=True, help="folder for the tables")
+    parser.add_argument("--out", type=place, required=True, help="folder for the tables")
     parser.add_argument("--trials", type=Path, help="with --scores: a row per trial, for how many a cell rests on")
     parser.add_argument("--datasets", type=Path, help="with --scores: summaries of the data sets, a row each")
     parser.add_argument(

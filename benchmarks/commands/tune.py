@@ -1,23 +1,23 @@
-"""Run one chunk of random-search trials and write their rows; resumes where an earlier attempt stopped."""
+"""Run one chunk of random-search trials and write their rows; resumes where it stopped."""
 
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from benchmarks import data
+from benchmarks.commands._arguments import json_map, natural, pairs, positive
 from benchmarks.study import rows
 from benchmarks.study.tune import Settings, Tuner, pin_threads
 
 
 def add_setting_arguments(parser: argparse.ArgumentParser) -> None:
     """What a trial depends on, on the command line."""
-    parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--training", type=json.loads, default={}, help="JSON of the config's training section")
+    parser.add_argument("--seed", type=natural, required=True)
+    parser.add_argument("--training", type=json_map, default={}, help="JSON of the config's training section")
     parser.add_argument("--rounding", choices=("truncate", "nearest"), default="truncate")
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", type=positive, default=1)
     parser.add_argument("--known", type=Path, help="folder of a run whose rows may be taken over")
     parser.add_argument("--any-numerics", action="store_true", help="also rows made with other numerics")
 
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, required=True, help="the data set's npz")
     parser.add_argument("--splits", type=Path, required=True, help="folder with <split>.npz")
     parser.add_argument("--model", required=True)
-    parser.add_argument("--pairs", required=True, help="split:trial pairs, e.g. 1:0,1:1")
+    parser.add_argument("--pairs", type=pairs, required=True, help="split:trial pairs, e.g. 1:0,1:1")
     add_setting_arguments(parser)
     parser.add_argument("--keep-failed", action="store_true", help="go on with failed trials as rows")
     parser.add_argument("--out", type=Path, required=True, help="parquet of trial rows; the journal is beside it")
@@ -43,8 +43,7 @@ def run(args: argparse.Namespace) -> int:
     pin_threads(args.threads)
     dataset = data.Dataset.load(args.data)
     tuner = Tuner(args.out.parent, dataset, args.splits, args.model, settings_from(args))
-    pairs = [(int(s), int(t)) for s, t in (pair.split(":") for pair in args.pairs.split(","))]
-    found = tuner.run(args.out.stem, pairs)
+    found = tuner.run(args.out.stem, args.pairs)
     count = {status: sum(r["status"] == status for r in found) for status in ("ok", "diverged", "failed")}
     print(f"{args.model} on {dataset.name}: {len(found)} trials, " + ", ".join(f"{n} {s}" for s, n in count.items()))
     for row in found:

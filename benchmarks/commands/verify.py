@@ -9,13 +9,14 @@ import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
+from benchmarks.commands._arguments import positive
 from benchmarks.study.config import ROOT
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command-line form."""
     parser.add_argument("what", choices=["cox", "reference"])
-    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--jobs", type=positive, default=2, help="processes")
     parser.add_argument("--data", nargs="+", metavar="DATASET", help="only these data sets of the reference")
     parser.add_argument("--directory", type=Path, default=ROOT, help="where results/verify goes")
 

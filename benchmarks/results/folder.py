@@ -11,10 +11,12 @@ from typing import Any
 import pandas as pd
 
 from benchmarks.data.files import read_npz
+from benchmarks.results.files import damaged, read_any_json, read_csv, read_json, read_parquet
 from benchmarks.results.tidy import canonical_g_tau, read_table
 
 Row = dict[str, Any]
 HINDSIGHT = "hindsight.parquet"
+NEEDED = ("config.json", "cells.csv", "scores.csv", "tests.csv", "trials.parquet", "datasets.csv")  # of a finished run
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ def split_sources(datasets: pd.DataFrame, config: Mapping[str, Any]) -> dict[str
 def read_results(path: Path) -> Results:
     """Read results/<run>; what every run has is required, the rest may be missing."""
     path = path.resolve()
-    for name in ("config.json", "cells.csv"):
+    for name in NEEDED:
         if not (path / name).is_file():
             raise FileNotFoundError(
                 f"{path} is not the folder of a finished run: it has no {name}; "
@@ -80,17 +82,17 @@ def read_results(path: Path) -> Results:
             )
     return Results(
         path=path,
-        config=json.loads((path / "config.json").read_text()),
+        config=read_json(path / "config.json", ("tier", "split_source")),
         cells=read_table(path / "cells.csv"),
         scores=read_table(path / "scores.csv"),
         tests=read_table(path / "tests.csv"),
         conventions=_conventions(path / "conventions.csv"),
-        trials=pd.read_parquet(path / "trials.parquet"),
-        datasets=pd.read_csv(path / "datasets.csv").fillna({"mark": ""}),
-        notes={file.stem: json.loads(file.read_text()) for file in sorted((path / "data").glob("*.json"))},
+        trials=read_parquet(path / "trials.parquet"),
+        datasets=read_csv(path / "datasets.csv").fillna({"mark": ""}),
+        notes={file.stem: read_json(file) for file in sorted((path / "data").glob("*.json"))},
         chosen=tuple(_chosen(path)),
         evaluated={
-            (file.parent.name, file.stem): json.loads(file.read_text())
+            (file.parent.name, file.stem): read_json(file, ("curves", "risk_groups"))
             for file in sorted((path / "scores").glob("*/*.json"))
         },
         simulations=tuple(_simulation(file) for file in sorted((path / "simulation").glob("*.npz"), key=_number)),
@@ -99,9 +101,10 @@ def read_results(path: Path) -> Results:
     )
 
 
-def find_run(name: str | None, results: Path) -> Path:
-    """A run by its name in results/, or by its folder; without a name the newest run that has cells."""
-    runs = sorted(results.glob("*/cells.csv"), key=lambda file: file.stat().st_mtime)
+def find_run(name: str | None, results: Path, finished: bool = True) -> Path:
+    """A run by its name in results/, or by its folder; without a name the newest run (that has cells, if finished)."""
+    files = results.glob("*/cells.csv" if finished else "*/config.json")
+    runs = sorted(files, key=lambda file: file.stat().st_mtime)
     runs = [file for file in runs if (file.parent / "config.json").is_file()]
     if name is None and runs:
         return runs[-1].parent
@@ -109,7 +112,8 @@ def find_run(name: str | None, results: Path) -> Path:
         if (candidate / "config.json").is_file():
             return candidate
     known = ", ".join(sorted(file.parent.name for file in runs)) or "none yet; start one with `make quick`"
-    raise FileNotFoundError(f"no run {name or ''} in {results.name}/; finished runs: {known}")
+    kind = "finished runs" if finished else "runs"
+    raise FileNotFoundError(f"no run {name or ''} in {results}; {kind}: {known}")
 
 
 def _conventions(path: Path) -> pd.DataFrame:
@@ -121,11 +125,11 @@ def _conventions(path: Path) -> pd.DataFrame:
 
 def _chosen(path: Path) -> list[Row]:
     if (path / "chosen.parquet").is_file():
-        rows: list[Row] = pd.read_parquet(path / "chosen.parquet").to_dict("records")
+        rows: list[Row] = read_parquet(path / "chosen.parquet").to_dict("records")
         for row in rows:  # a compact table keeps the hyper-parameters as JSON text
             row["hyper"] = json.loads(row["hyper"]) if isinstance(row.get("hyper"), str) else row.get("hyper")
         return rows
-    return [row for file in sorted((path / "chosen").glob("*/*.json")) for row in json.loads(file.read_text())]
+    return [row for file in sorted((path / "chosen").glob("*/*.json")) for row in read_any_json(file)]
 
 
 def _simulation(path: Path) -> Row:
@@ -133,7 +137,7 @@ def _simulation(path: Path) -> Row:
         arrays: Row = read_npz(path)
         return arrays | {"meta": json.loads(str(arrays["meta"]))}
     except (KeyError, ValueError) as error:
-        raise ValueError(f"{path} is not a repetition of the simulation ({error}); delete it and run again") from error
+        raise damaged(path, error) from error
 
 
 def _number(path: Path) -> tuple[int, str]:
@@ -142,4 +146,4 @@ def _number(path: Path) -> tuple[int, str]:
 
 
 def _json(path: Path) -> Row:
-    return dict(json.loads(path.read_text())) if path.is_file() else {}
+    return read_json(path) if path.is_file() else {}

@@ -9,6 +9,8 @@ from typing import Any
 
 import pandas as pd
 
+from benchmarks.results.files import read_csv, read_parquet
+
 CELL = ["dataset", "metric", "g_tau"]  # what models are compared on
 SCORE = ["dataset", "model", "split", "metric", "g_tau"]  # what identifies a score
 # The paper's rows: three metrics at three truncations, and the likelihood, which has none.
@@ -58,5 +60,5 @@ def read_table(path: Path) -> pd.DataFrame:
     if not path.is_file():
         raise FileNotFoundError(f"no such table: {path}; it must be a CSV or Parquet file")
     if path.suffix == ".parquet":
-        return pd.read_parquet(path)
-    return pd.read_csv(path, dtype={"g_tau": str}).fillna({"g_tau": "", "mark": "", "status": ""})
+        return read_parquet(path)
+    return read_csv(path, dtype={"g_tau": str}).fillna({"g_tau": "", "mark": "", "status": ""})

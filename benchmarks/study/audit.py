@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -12,11 +11,14 @@ import pandas as pd
 
 from benchmarks import data, numerics
 from benchmarks.data.splits import make_split
+from benchmarks.results.files import read_csv, read_json
 from benchmarks.results.folder import split_sources
 from benchmarks.seeds import rng_for
 from benchmarks.study import prepare, rows
 from benchmarks.study.rows import Row
 from benchmarks.study.tune import Settings, Tuner, pin_threads
+
+NEEDED = ("seed", "training", "width_rounding", "device", "threads", "data", "split_source")  # of a run's config.json
 
 
 class Again:
@@ -24,8 +26,8 @@ class Again:
 
     def __init__(self, folder: Path, work: Path, any_numerics: bool = False) -> None:
         self.folder, self.work = folder, work
-        self.config: Mapping[str, Any] = json.loads((folder / "config.json").read_text())
-        self.sources = split_sources(pd.read_csv(folder / "datasets.csv"), self.config)
+        self.config: Mapping[str, Any] = read_json(folder / "config.json", NEEDED)
+        self.sources = split_sources(read_csv(folder / "datasets.csv"), self.config)
         self._datasets: dict[str, data.Dataset] = {}
         if not any_numerics:
             _check_numerics(folder, self.config)

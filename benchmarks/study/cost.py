@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from benchmarks import registry
+from benchmarks.results.files import read_parquet
 from benchmarks.study import cost_model, plan
 
 # Mean seconds and peak memory of full-length trials, one thread; made by `plan --measure` from a run's trials. For
@@ -103,7 +104,7 @@ def _lookup(measured: pd.DataFrame, dataset: str, model: str) -> tuple[float, fl
 
 def measure(run: Path) -> pd.DataFrame:
     """Mean cost per model and data set from a run's trials; CPU seconds, which a busy machine does not stretch."""
-    trials = pd.read_parquet(run / "trials.parquet")
+    trials = read_parquet(run / "trials.parquet")
     groups = trials[trials["status"] == "ok"].groupby(["dataset", "model"])
     means = groups.agg(
         seconds=("cpu_seconds", "mean"), peak_mb=("peak_mb", "max"), trials=("trial", "size")

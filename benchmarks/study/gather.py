@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks.data.files import replacing
+from benchmarks.results.files import read_parquet
 from benchmarks.results.statistics import compare, summarise
 
 KEYS = ["dataset", "model", "split", "metric", "g_tau"]
@@ -15,7 +16,7 @@ KEYS = ["dataset", "model", "split", "metric", "g_tau"]
 
 def gather_scores(paths: Iterable[Path]) -> pd.DataFrame:
     """All tidy scores, sorted, so that the order in which jobs ended leaves no trace."""
-    frames = [frame for path in paths if len(frame := pd.read_parquet(path))]
+    frames = [frame for path in paths if len(frame := read_parquet(path))]
     if not frames:
         raise ValueError("no model has a score: every trial failed or diverged; see the trials and logs of this run")
     return pd.concat(frames).sort_values(["convention", *KEYS], ignore_index=True)
@@ -23,7 +24,7 @@ def gather_scores(paths: Iterable[Path]) -> pd.DataFrame:
 
 def gather_trials(paths: Iterable[Path]) -> pd.DataFrame:
     """All trial rows of the run."""
-    frame = pd.concat([pd.read_parquet(path) for path in paths], ignore_index=True)
+    frame = pd.concat([read_parquet(path) for path in paths], ignore_index=True)
     return frame.sort_values(["dataset", "model", "split", "trial"], ignore_index=True)
 
 

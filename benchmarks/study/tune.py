@@ -113,7 +113,7 @@ class Tuner:
 
     def _say_what_counts(self) -> None:
         """Write down which identities the rows of each split may have now, for those who only count rows."""
-        codes = rows.equal_codes(self.folder.parents[2], self.model, self.code)
+        codes = self._codes(self.folder.parents[2])
         splits = sorted(int(path.stem) for path in self.splits.glob("*.npz"))
         counts = {s: [rows.identity(self.parts(s) | {"code": known}) for known in codes] for s in splits}
         with replacing(self.folder / rows.CURRENT) as part:
@@ -132,7 +132,7 @@ class Tuner:
         return {key: row | {"taken_from": folder.name} for key, row in found.items()}
 
     def _usable(self, candidates: Any, folder: Path, any_numerics: bool = False) -> dict[tuple[int, int], Row]:
-        codes = rows.equal_codes(folder, self.model, self.code)
+        codes = self._codes(folder)
         identities: dict[tuple[int, str], set[str]] = {}
         usable = {}
         for row in candidates:
@@ -145,6 +145,11 @@ class Tuner:
             if row["identity"] in identities[key]:
                 usable[row["split"], row["trial"]] = row
         return usable
+
+    def _codes(self, folder: Path) -> list[str]:
+        """This code and all that was proven equal to it, in the rows' own run or in the one whose rows are known."""
+        places = [folder, *([self.settings.known] if self.settings.known else [])]
+        return list(dict.fromkeys(c for place in places for c in rows.equal_codes(place, self.model, self.code)))
 
     def _run(self, split: int, trial: int, best: Row | None) -> Row:
         row, model = self._trial(split, trial)

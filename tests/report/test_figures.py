@@ -310,7 +310,7 @@ def test_errors_say_what_to_do(fake: Path, tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run", {"flchain": ""}, splits=1, trials=1)
     (folder / "simulation").mkdir(parents=True)
     (folder / "simulation" / "1.npz").write_bytes(b"broken")
-    with pytest.raises(ValueError, match=r"1\.npz is not a repetition of the simulation .*delete it and run again"):
+    with pytest.raises(ValueError, match=r"1\.npz is not readable .*; delete it and give the run's command again"):
         view(folder)
 
 

@@ -1,19 +1,21 @@
 """Configuration: overlays merge as documented, and whatever is wrong is named with its key and the choices."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import ROOT
 
 from benchmarks import data, registry
 from benchmarks.results.names import BEYOND
 from benchmarks.study import plan
-from benchmarks.study.config import ROOT, TIERS, ConfigError, from_file, merge, read, resolve
+from benchmarks.study.config import ConfigError, merge, read, resolve, tiers, with_tier
 
 MODELS = ["cox", "deepsurv", "cox_time", "nnet_survival", "deephit", "soden", "soden_ph", "soden_cox"]
 
 
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("tier", tiers())
 def test_every_tier_is_valid(tier: str) -> None:
     config = resolve({"tier": tier})
     assert config["run"] == tier
@@ -39,14 +41,24 @@ def test_maps_merge_and_lists_are_replaced() -> None:
         ({"models": ["soden", "sodn"]}, r"models: unknown name 'sodn'; choose among .*soden_cox"),
         ({"models": ["cox"]}, "models: must include soden"),
         ({"datasets": ["suport"]}, r"datasets: unknown name 'suport'; choose among .*support"),
-        ({"splits": {"support": 0}}, r"splits.support: 0 is less than the minimum of 1"),
-        ({"trials": 0}, r"trials: 0 is less than the minimum of 1"),
-        ({"trials": "many"}, r"trials: 'many' is not of type 'integer'"),
+        ({"splits": {"support": 0}}, "splits.support: got 0; wanted a whole number of at least 1"),
+        ({"trials": 0}, "trials: got 0; wanted a whole number of at least 1"),
+        ({"trials": "many"}, "trials: got 'many'; wanted a whole number of at least 1"),
         ({"split_source": "theirs"}, r"split_source: got 'theirs'; choose among auto, drawn, released"),
-        ({"training": {"clip": -1}}, r"training.clip: -1 is less than or equal to the minimum of 0"),
-        ({"device": "gpu"}, r"device: 'gpu' does not match"),
-        ({"tier": "full"}, r"tier: got 'full'; choose among quick, small, beyond, paper"),
+        ({"training": {"clip": -1}}, "training.clip: got -1; wanted a number above 0"),
+        ({"device": "gpu"}, "device: got 'gpu'; wanted auto, cpu, cuda or cuda:1"),
+        ({"tier": "full"}, r"tier: got 'full'; choose among beyond, paper, quick, small"),
         ({"skip": {"mimic": ["coxx"]}}, r"skip.mimic: unknown name 'coxx'"),
+        ({"training": {"time_limit": "no"}}, "training.time_limit: got 'no'; wanted a number above 0 or null"),
+        ({"training": {"clip": "1e2"}}, "wanted a number above 0; YAML reads 1e2 as a text: write 100.0"),
+        ({"training": {"clip": float("nan")}}, "training.clip: got nan; wanted a finite number"),
+        ({"run": 2024}, "run: got 2024; wanted a text; put it in quotes"),
+        ({"models": "soden"}, r"models: got 'soden'; wanted a list such as \[a, b\]"),
+        ({"models": ["soden", "soden"]}, r"models: got \['soden', 'soden'\]; wanted each name once"),
+        ({"models": []}, "models: got an empty list; wanted at least one name"),
+        ({"splits": None}, "splits: got None; wanted a map of keys"),
+        ({"data": {"mimic": {"options": {"max_age": 3}}}}, "data.mimic.options: unknown option max_age; there are"),
+        ({"data": {"mimic": {"options": {"min_age": "x"}}}}, "data.mimic.options: got .* says of which type"),
     ],
 )
 def test_what_is_wrong_is_named(overlay: dict[str, Any], message: str) -> None:
@@ -64,15 +76,56 @@ def test_all_problems_are_listed_at_once() -> None:
 def test_files(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("tier: small\nrun: mine\ntrials: 3\n")
-    assert from_file(path)["trials"] == 3
+    assert resolve(read(path))["trials"] == 3
     path.write_text("a: [1")
     with pytest.raises(ConfigError, match="is not valid YAML"):
-        from_file(path)
+        read(path)
     path.write_text("- 1")
-    with pytest.raises(ConfigError, match="must hold a map of keys, got list"):
-        from_file(path)
+    with pytest.raises(ConfigError, match="must hold a map of keys such as `trials: 5`, got list"):
+        read(path)
     with pytest.raises(ConfigError, match="no configuration file"):
-        from_file(tmp_path / "nothing.yaml")
+        read(tmp_path / "nothing.yaml")
+
+
+@pytest.mark.parametrize("name", ["..", ".", "../x", "a/b", "/tmp/x", "a\n", "a b", "-n", "_a", "ä", "a.b", "a\0"])
+def test_a_run_is_the_name_of_one_folder(name: str) -> None:
+    with pytest.raises(ConfigError, match=r"run: got .*; wanted letters, digits, - and _, a letter or digit first"):
+        resolve({"run": name})
+
+
+@pytest.mark.parametrize("name", ["published", "reference", "Reference"])
+def test_no_run_writes_what_belongs_to_the_project(name: str) -> None:
+    with pytest.raises(ConfigError, match=f"run: got '{name}'; results/{name.lower()} belongs to the project"):
+        resolve({"run": name})
+
+
+def test_an_empty_name_is_the_tiers_and_good_ones_stay() -> None:
+    assert resolve({"run": ""})["run"] == "quick"
+    assert resolve({"run": None, "tier": "small"})["run"] == "small"
+    for name in ("a", "2024-05", "my_Run-3"):
+        assert resolve({"run": name})["run"] == name
+
+
+def test_a_new_file_in_config_is_a_tier(tmp_path: Path) -> None:
+    for part in ("config", "workflow/schemas"):
+        shutil.copytree(ROOT / part, tmp_path / part)
+    mine = tmp_path / "config" / "mine.yaml"
+    mine.write_text("trials: 3\n")
+    assert tiers(tmp_path) == ["mine", "paper", "quick", "small"]
+    config = resolve({"tier": "mine"}, tmp_path)
+    assert (config["tier"], config["run"], config["trials"]) == ("mine", "mine", 3)
+    mine.write_text("tier: small\n")
+    with pytest.raises(ConfigError, match=r"mine.yaml says tier: small, and its name mine; leave `tier` out of it"):
+        resolve({"tier": "mine"}, tmp_path)
+
+
+def test_the_tier_of_a_file_counts_unless_another_is_named() -> None:
+    assert with_tier({}, None) == {"tier": "quick"}
+    assert with_tier({"tier": "small", "trials": 1}, None) == {"tier": "small", "trials": 1}
+    assert with_tier({"tier": "small"}, "small") == {"tier": "small"}
+    assert with_tier({}, "paper") == {"tier": "paper"}
+    with pytest.raises(ConfigError, match="got 'paper' on the command line and 'small' in the configuration file"):
+        with_tier({"tier": "small"}, "paper")
 
 
 def test_the_paper_has_20500_trials_and_25_cox_fits() -> None:

@@ -1,13 +1,12 @@
 """What a run is said to cost: from measured trials, by arithmetic anybody can redo."""
 
-import argparse
 import math
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from benchmarks.commands import plan as command
+from benchmarks.__main__ import main
 from benchmarks.study import cost
 from benchmarks.study.config import resolve
 
@@ -52,13 +51,14 @@ def test_costs_are_measured_from_trials_that_ended_well(tmp_path: Path) -> None:
 
 
 def test_plan_prints_jobs_hours_memory_and_disk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    args = argparse.Namespace(measure=None, measure_mimic=None, config=None, tier="small", cores=4)
-    assert command.run(args) == 0
+    assert main(["plan", "small", "--cores", "4"]) == 0
     last = capsys.readouterr().out.splitlines()[-1]
     assert last.startswith("small: 30 tuning jobs, 1420 trials")  # 2 sets x (7 models x 100 / 50 + 1 job of Cox)
     assert "on 4 cores; memory up to" in last
-    wrong = tmp_path / "wrong.yaml"
-    wrong.write_text("trails: 3\n")
-    args.config = wrong
-    assert command.run(args) == 2
-    assert "trails" in capsys.readouterr().out
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("tier: small\ntrials: 1\n")
+    assert main(["plan", "--configfile", str(mine)]) == 0
+    assert "160 trials" in capsys.readouterr().out  # 2 sets x 8 models x 10 splits
+    mine.write_text("trails: 3\n")
+    assert main(["plan", "--configfile", str(mine)]) == 1
+    assert "unknown key 'trails'" in capsys.readouterr().err

@@ -59,6 +59,6 @@ def test_a_read_only_results_folder_is_an_error_before_anything_runs(tmp_path: P
         text=True,
         cwd=ROOT,
     )
-    assert done.returncode == 2
-    assert "cannot write to" in done.stdout
-    assert "make it writable" in done.stdout.replace("\n", " ")
+    assert done.returncode == 1
+    assert "cannot write to" in done.stderr
+    assert "make it writable, or choose another --directory" in done.stderr

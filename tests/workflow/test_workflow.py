@@ -176,8 +176,9 @@ def test_two_runs_in_one_folder_are_refused(tmp_path: Path) -> None:
     with (results / ".lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         done = run(tmp_path, check=False)
-    assert done.returncode == 2
-    assert "another run is working in" in done.stdout
+    assert done.returncode == 1
+    assert "another run is working in" in done.stderr
+    assert "start this one in another folder with `--directory OTHER`" in done.stderr
 
 
 def test_jobs_find_the_clone_from_any_folder(tmp_path: Path) -> None:
@@ -204,8 +205,8 @@ def test_without_conda_it_is_said_how_to_go_on(tmp_path: Path) -> None:
 
 def test_a_bad_config_stops_before_anything_is_written(tmp_path: Path) -> None:
     done = run(tmp_path, check=False, trails=3)
-    assert done.returncode == 2
-    assert "unknown key 'trails'" in done.stdout
+    assert done.returncode == 1
+    assert "unknown key 'trails'" in done.stderr
     assert not (tmp_path / "results").exists()
 
 
@@ -234,8 +235,8 @@ def test_status_of_a_stopped_run(tmp_path: Path) -> None:
         text=True,
         cwd=ROOT,
     )
-    assert missing.returncode == 2
-    assert "runs: tiny" in missing.stdout
+    assert missing.returncode == 1
+    assert "runs: tiny" in missing.stderr
 
 
 @pytest.mark.slow

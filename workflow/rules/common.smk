@@ -69,13 +69,15 @@ def planned(wildcards=None):
 
 
 def trial_settings():
-    """What every trial of the run depends on, as options of the verbs that fit models."""
-    known = f" --known {shlex.quote(config['known'])}" if config["known"] else ""
-    others = " --any-numerics" if config["known_numerics"] == "any" else ""
-    return (
-        f"--seed {config['seed']} --training '{json.dumps(config['training'])}' "
-        f"--rounding {config['width_rounding']} --device {config['device']}{known}{others}"
-    )
+    """What every trial of the run depends on, as options of the verbs that fit models; `:q` quotes each word."""
+    known = ["--known", config["known"]] if config["known"] else []
+    others = ["--any-numerics"] if config["known_numerics"] == "any" else []
+    return [
+        *("--seed", config["seed"], "--training", json.dumps(config["training"])),
+        *("--rounding", config["width_rounding"], "--device", config["device"]),
+        *known,
+        *others,
+    ]
 
 
 def numeric_environment(wildcards, threads):

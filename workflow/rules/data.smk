@@ -19,8 +19,8 @@ checkpoint dataset:
         code=lambda wildcards: code.of_dataset(wildcards.dataset),
         again=lambda wildcards: again_if_missing(wildcards.dataset),
     shell:
-        "python -m benchmarks data {wildcards.dataset} --settings '{params.settings}' "
-        "--options '{params.options}' --out {params.out} > {log} 2>&1"
+        "python -m benchmarks data {wildcards.dataset:q} --settings {params.settings:q} "
+        "--options {params.options:q} --out {params.out:q} > {log:q} 2>&1"
 
 
 rule splits:
@@ -40,5 +40,5 @@ rule splits:
         n=lambda wildcards: plan.n_splits(config, wildcards.dataset),
         seed=config["seed"],
     shell:
-        "python -m benchmarks split --data {input} --source {params.source} --n {params.n} "
-        "--seed {params.seed} --out {output} > {log} 2>&1"
+        "python -m benchmarks split --data {input:q} --source {params.source:q} --n {params.n:q} "
+        "--seed {params.seed:q} --out {output:q} > {log:q} 2>&1"

@@ -18,8 +18,8 @@ rule simulate:
         environment=numeric_environment,
         code=code.of_simulation(),
     shell:
-        "{params.environment} python -m benchmarks simulate --repetition {wildcards.repetition} --n {params.n} --seed {params.seed} "
-        "--max-epochs {params.max_epochs} --threads {threads} --out {output} > {log} 2>&1"
+        "{params.environment} python -m benchmarks simulate --repetition {wildcards.repetition:q} --n {params.n:q} --seed {params.seed:q} "
+        "--max-epochs {params.max_epochs:q} --threads {threads:q} --out {output:q} > {log:q} 2>&1"
 
 
 rule figures:
@@ -48,4 +48,4 @@ rule figures:
     params:
         run=lambda wildcards, input: str(Path(input.cells).parent),
     shell:
-        "python -m benchmarks figures --run {params.run} --out {output} > {log} 2>&1"
+        "python -m benchmarks figures --run {params.run:q} --out {output:q} > {log:q} 2>&1"

@@ -16,8 +16,8 @@ rule mimic_synthesise:
         out=lambda wildcards, output: str(Path(output[0]).parent),
         code=code.of_mimic(),
     shell:
-        "python -m benchmarks mimic synthesise --patients {params.patients} --seed {params.seed} "
-        "--out {params.out} > {log} 2>&1"
+        "python -m benchmarks mimic synthesise --patients {params.patients:q} --seed {params.seed:q} "
+        "--out {params.out:q} > {log:q} 2>&1"
 
 
 rule mimic_cohort:
@@ -42,8 +42,8 @@ rule mimic_cohort:
         out=lambda wildcards, output: str(Path(output.cohort).parent),
         code=code.of_mimic(),
     shell:
-        "python -m benchmarks mimic cohort --raw '{params.raw}' --out {params.out} "
-        "--options '{params.options}' > {log} 2>&1"
+        "python -m benchmarks mimic cohort --raw {params.raw:q} --out {params.out:q} "
+        "--options {params.options:q} > {log:q} 2>&1"
 
 
 rule mimic_events:
@@ -67,8 +67,8 @@ rule mimic_events:
         out=lambda wildcards, output: str(Path(output[0]).parents[1]),
         code=code.of_mimic(),
     shell:
-        "python -m benchmarks mimic events --table {wildcards.table} --raw '{params.raw}' --out {params.out} "
-        "--options '{params.options}' > {log} 2>&1"
+        "python -m benchmarks mimic events --table {wildcards.table:q} --raw {params.raw:q} --out {params.out:q} "
+        "--options {params.options:q} > {log:q} 2>&1"
 
 
 rule mimic_features:
@@ -95,4 +95,4 @@ rule mimic_features:
         out=lambda wildcards, output: str(Path(output.mimic).parent),
         code=code.of_mimic(),
     shell:
-        "python -m benchmarks mimic features --out {params.out} --options '{params.options}' > {log} 2>&1"
+        "python -m benchmarks mimic features --out {params.out:q} --options {params.options:q} > {log:q} 2>&1"

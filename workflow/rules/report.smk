@@ -29,4 +29,4 @@ rule report:
     params:
         run=lambda wildcards, output: str(Path(output.page).parent),
     shell:
-        "python -m benchmarks report --run {params.run} --figures {input.figures} --out {output.page} > {log} 2>&1"
+        "python -m benchmarks report --run {params.run:q} --figures {input.figures:q} --out {output.page:q} > {log:q} 2>&1"

@@ -14,4 +14,4 @@ rule tables:
     params:
         run=lambda wildcards, input: str(Path(input.cells).parent),
     shell:
-        "python -m benchmarks tables --run {params.run} --out {output} > {log} 2>&1"
+        "python -m benchmarks tables --run {params.run:q} --out {output:q} > {log:q} 2>&1"

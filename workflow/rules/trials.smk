@@ -28,9 +28,9 @@ rule tune:
             wildcards.model, data.has_series(wildcards.dataset)
         ),
     shell:
-        "{params.environment} python -m benchmarks tune --data {input.table} --splits {input.splits} "
-        "--model {wildcards.model} --pairs {params.pairs} {params.settings} --threads {threads} "
-        "{params.keep} --out {output} > {log} 2>&1"
+        "{params.environment} python -m benchmarks tune --data {input.table:q} --splits {input.splits:q} "
+        "--model {wildcards.model:q} --pairs {params.pairs:q} {params.settings:q} --threads {threads:q} "
+        "{params.keep:q} --out {output:q} > {log:q} 2>&1"
 
 
 rule evaluate:
@@ -58,9 +58,9 @@ rule evaluate:
         environment=numeric_environment,
         code=code.of_metrics(),
     shell:
-        "{params.environment} python -m benchmarks evaluate --data {input.table} --splits {input.splits} "
-        "--model {wildcards.model} --trials {input.trials} {params.settings} --threads {threads} "
-        "--out {output.scores} --chosen {output.chosen} > {log} 2>&1"
+        "{params.environment} python -m benchmarks evaluate --data {input.table:q} --splits {input.splits:q} "
+        "--model {wildcards.model:q} --trials {input.trials:q} {params.settings:q} --threads {threads:q} "
+        "--out {output.scores:q} --chosen {output.chosen:q} > {log:q} 2>&1"
 
 
 rule gather:
@@ -88,5 +88,5 @@ rule gather:
         convention=config["evaluation"]["convention"],
         run=lambda wildcards, output: str(Path(output.scores).parent),
     shell:
-        "python -m benchmarks gather --run {params.run} --planned '{params.planned}' "
-        "--convention {params.convention} > {log} 2>&1"
+        "python -m benchmarks gather --run {params.run:q} --planned {params.planned:q} "
+        "--convention {params.convention:q} > {log:q} 2>&1"

@@ -1,0 +1,61 @@
+"""What the verbs ask for on the command line, checked where it is read: each says what came and what was wanted."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentTypeError
+from pathlib import Path
+from typing import Any
+
+from benchmarks.study.config import KEPT, ROOT
+
+
+def positive(text: str) -> int:
+    """A count: of cores, jobs, trials, subjects."""
+    return _whole(text, 1)
+
+
+def natural(text: str) -> int:
+    """A root seed, which may be 0."""
+    return _whole(text, 0)
+
+
+def _whole(text: str, least: int) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = least - 1
+    if number < least:
+        raise ArgumentTypeError(f"got {text!r}; wanted a whole number of at least {least}")
+    return number
+
+
+def json_map(text: str) -> dict[str, Any]:
+    """A section of the configuration, as rules pass it."""
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise ArgumentTypeError(f"got {text!r}, which is not JSON ({error}); wanted e.g. '{{\"seed\": 1}}'") from None
+    if not isinstance(found, dict):
+        raise ArgumentTypeError(f"got {text!r}; wanted a JSON map, e.g. '{{\"seed\": 1}}'")
+    return found
+
+
+def pairs(text: str) -> list[tuple[int, int]]:
+    """Splits from 1 and trials from 0: "1:0,1:1" -> [(1, 0), (1, 1)]."""
+    try:
+        found = [(int(split), int(trial)) for split, trial in (pair.split(":") for pair in text.split(","))]
+    except ValueError:
+        found = []
+    if not found or any(split < 1 or trial < 0 for split, trial in found):
+        raise ArgumentTypeError(f"got {text!r}; wanted pairs of a split (from 1) and a trial (from 0), e.g. 1:0,1:1")
+    return found
+
+
+def place(text: str) -> Path:
+    """Where a verb may write: anywhere but over the paper's numbers and the reference run, which are under git."""
+    path = Path(text)
+    for name in KEPT:
+        if path.resolve().is_relative_to(ROOT / "results" / name):
+            raise ArgumentTypeError(f"got {text!r}; results/{name} belongs to the project: choose another place")
+    return path

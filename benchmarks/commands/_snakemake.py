@@ -1,0 +1,147 @@
+"""Snakemake as `run` drives it: one at a time in a folder, followed at work, stopped with its jobs, explained."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.commands._errors import disk_is_full
+from benchmarks.study import status
+from benchmarks.study.config import ROOT
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+COMMAND = [sys.executable, "-m", "snakemake"]
+FULL = "No space left on device"  # as system and libraries write it into logs
+FEW = 5_000_000  # bytes; with fewer left, a log that stayed empty has no other reason
+
+
+class RunError(ValueError):
+    """The run cannot start; the text says what to do."""
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM: stop as Ctrl-C does."""
+
+
+def elsewhere(what: str) -> str:
+    """Two runs in one folder share Snakemake's lock, so another name alone does not help."""
+    return f"{what}; wait for it, or start this one in another folder with `--directory OTHER`"
+
+
+def release_stale_lock(directory: Path, console: Console) -> None:
+    """Snakemake's own lock outlives a kill -9. If no Snakemake works in this folder, the lock is a dead one's."""
+    import psutil
+
+    locks = directory / ".snakemake" / "locks"
+    if not locks.is_dir() or not any(locks.iterdir()):
+        return
+    for process in psutil.process_iter(["cmdline", "cwd", "pid"]):
+        words = process.info["cmdline"] or []
+        if any(word.endswith("snakemake") for word in words[:3]) and process.info["cwd"] == str(directory):
+            raise RunError(elsewhere(f"Snakemake is already at work in {directory} (process {process.info['pid']})"))
+    console.print("Releasing the lock of a run that was killed; finished trials are kept.")
+    unlock = [*COMMAND, "--unlock", "--directory", str(directory)]
+    done = subprocess.run(unlock, cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        said = (done.stderr.strip().splitlines() or ["nothing"])[-1]
+        raise RunError(f"Snakemake's lock in {locks} cannot be released (it says: {said}); delete that folder")
+
+
+def call(options: Sequence[str], log: Path, watch: status.Watch, cores: int, console: Console) -> int:
+    """Snakemake's exit code; 130 or 143 if it was stopped, with its jobs, by Ctrl-C or SIGTERM."""
+    with log.open("w") as out, _terminable():
+        process = subprocess.Popen(
+            [*COMMAND, *options], cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL
+        )
+        try:
+            _follow(process, watch, cores, console)
+        except KeyboardInterrupt as reason:
+            console.print("Stopping; what is finished is kept, the same command goes on from here.")
+            _stop(process)
+            return 143 if isinstance(reason, Terminated) else 130
+    return process.returncode
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    def stop(*_: Any) -> None:
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """Snakemake begins no other job on SIGTERM, but waits for those it has: they are ended here, until all are gone."""
+    import psutil
+
+    process.terminate()
+    while process.poll() is None:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            for job in psutil.Process(process.pid).children(recursive=True):
+                job.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=1)
+
+
+def _follow(process: subprocess.Popen[bytes], watch: status.Watch, cores: int, console: Console) -> None:
+    """One live line on a terminal; elsewhere a line whenever a tenth of the trials is done."""
+    shown = -1
+    with console.status("starting") as live:
+        while process.poll() is None:
+            time.sleep(1)
+            entries = watch.entries()
+            done, total = sum(e.done for e in entries), sum(e.total for e in entries)
+            text = status.headline(entries, cores)
+            live.update(text if done < total else f"{text}; scoring, tables and figures")
+            for row in watch.first_failures():
+                where = f"{row['model']} on {row['dataset']}, split {row['split']}, trial {row['trial']}"
+                console.print(f"  {where} failed: {row['message']}", style="red", markup=False)
+            if not console.is_terminal and 10 * done // max(total, 1) > shown:
+                shown = 10 * done // max(total, 1)
+                console.print(f"  {text}")
+
+
+def explain(log: Path, results: Path, console: Console) -> None:
+    """What failed, the end of its log, and what to do."""
+    console.print("The run did not finish; finished work is kept and the same command goes on from here.", style="red")
+    text = log.read_text(errors="replace")
+    failed = dict.fromkeys(re.findall(r"log: (\S+) \(check", text))  # Snakemake names the logs of failed jobs so
+    found = {path: _read(path) for name in failed if (path := results.parents[1] / name).exists()}
+    for path, said in list(found.items())[:3]:
+        console.print(f"\n{short(path)} {'ends with:' if said else 'is empty: its command said nothing'}", style="bold")
+        console.print("\n".join(said.splitlines()[-12:]), markup=False)
+    if not any(found.values()):
+        console.print("\n".join(text.splitlines()[-25:]) or "Snakemake said nothing.", markup=False)
+    full = disk_is_full(results)
+    if any(FULL in said for said in (text, *found.values())) or (not any((text, *found.values())) and _few(results)):
+        console.print(f"\n{full[0].upper()}{full[1:]}.", style="red", markup=False)
+    console.print(f"\nSnakemake's log: {short(log)}")
+
+
+def _read(path: Path) -> str:
+    return path.read_text(errors="replace").strip()
+
+
+def _few(path: Path) -> bool:
+    import shutil
+
+    return shutil.disk_usage(path).free < FEW
+
+
+def short(path: Path) -> str:
+    """As a person in the current folder would type it."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)

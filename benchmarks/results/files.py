@@ -1,0 +1,53 @@
+"""Files of a run, read so that a damaged one is named with the command that mends it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+
+def damaged(path: Path, error: object) -> ValueError:
+    """The error for a file that is there and cannot be read; the project's own files come back from git."""
+    kept = [p for p in path.resolve().parents if p.match("results/published") or p.match("results/reference")]
+    mend = "delete it and give the run's command again (`python -m benchmarks run`), which makes what is missing"
+    if kept:
+        mend = f"`git checkout -- results/{kept[0].name}` brings it back"
+    return ValueError(f"{path} is not readable ({error}); {mend}")
+
+
+def read_json(path: Path, keys: Collection[str] = ()) -> dict[str, Any]:
+    """A JSON map that must have these keys."""
+    found = read_any_json(path)
+    if not isinstance(found, dict) or any(key not in found for key in keys):
+        raise damaged(path, f"wanted a JSON map{' with ' + ', '.join(keys) if keys else ''}")
+    return found
+
+
+def read_any_json(path: Path) -> Any:
+    """JSON of any kind."""
+    try:
+        return json.loads(path.read_text())
+    except ValueError as error:  # bytes that are no text, too
+        raise damaged(path, error) from error
+
+
+def read_parquet(path: Path) -> pd.DataFrame:
+    """A parquet table."""
+    try:
+        return pd.read_parquet(path)
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError) as error:  # pyarrow's own errors are ValueErrors
+        raise damaged(path, error) from error
+
+
+def read_csv(path: Path, **options: Any) -> pd.DataFrame:
+    """A CSV table."""
+    try:
+        return pd.read_csv(path, **options)
+    except ValueError as error:  # pandas' own errors are ValueErrors
+        raise damaged(path, error) from error
