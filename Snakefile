@@ -9,7 +9,7 @@ snakemake --cores 8 --config tier=paper    the full protocol
 import json
 import math
 import os
-
+import shlex
 import shutil
 import sys
 from datetime import datetime

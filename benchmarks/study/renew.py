@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ def renew(run: Path, reference: Path) -> list[Path]:
         for path in sorted((run / folder).rglob("*")):
             if path.suffix in ENDINGS and not (folder == "data" and path.suffix == ".npz"):
                 _copy(path, staging / path.relative_to(run))
+    _of_no_machine(staging)
     _write_further(run, staging)
     for name in KEPT:
         if (reference / name).is_file():
@@ -52,6 +54,14 @@ def renew_figures(figures: Path, reference: Path) -> list[Path]:
     for path in drawn:
         _copy(path, reference / path.name)
     return [reference / path.name for path in drawn]
+
+
+def _of_no_machine(staging: Path) -> None:
+    """Leave out where rows were taken from: a path of the machine, and for the reference its own past."""
+    config = json.loads((staging / "config.json").read_text())
+    (staging / "config.json").write_text(json.dumps(config | {"known": ""}, indent=1, sort_keys=True))
+    trials = pd.read_parquet(staging / "trials.parquet")
+    trials.drop(columns="taken_from", errors="ignore").to_parquet(staging / "trials.parquet", index=False)
 
 
 def _copy(source: Path, target: Path) -> None:

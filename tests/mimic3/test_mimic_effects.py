@@ -7,6 +7,7 @@ from typing import get_args, get_type_hints
 import pandas as pd
 import pytest
 import yaml
+from conftest import ROOT
 from support.mimic_hand import Hospital
 
 from benchmarks.__main__ import main
@@ -15,7 +16,6 @@ from benchmarks.report.deviations import MIMIC
 from benchmarks.study import mimic_effects
 from benchmarks.study.config import ConfigError, resolve
 
-ROOT = Path(__file__).parents[1]
 # Never part of a result: a fixture of tests, and the unit of time.
 APART = {"censor_without_dod_hosp", "days_per_year"}
 

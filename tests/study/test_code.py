@@ -53,7 +53,7 @@ DISCRETE = {"deephit", "nnet_survival"}
         ({"benchmarks__data__preprocess": ("sd == 0, 1.0", "sd == 0, 2.0")}, EVERYONE),
         ({"benchmarks__metrics__antolini": ("equal / 2", "equal / 3")}, DISCRETE),  # their validation score
         ({"soden__gru": ("static + width", "static + width + 0")}, set()),  # only data with series need it
-        ({"soden__estimator": ("RISK_TIMES = 100", "RISK_TIMES = 50")}, set()),
+        ({"soden__estimator": ("STEPS_PER_EPOCH = 32, 256, 20", "STEPS_PER_EPOCH = 32, 256, 21")}, set()),
         ({"benchmarks__metrics__ibs": ("class", "ANY = 1\n\n\nclass")}, set()),
         ({"baselines__deephit": ('"""DeepHit (', '"""Another docstring (')}, set()),
         ({"baselines__deephit": ("EPS = 1e-7", "EPS   =   1e-7  # another comment")}, set()),

@@ -194,7 +194,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
         scores, trials, "published", trials.groupby(["dataset", "model"]).size().reset_index(name="n_splits"), folder
     )
     pd.DataFrame([dataset.summary() | {"splits": "drawn"}]).to_csv(folder / "datasets.csv", index=False)
-    config = {"seed": 9, "split_source": "auto", "evaluation": {"convention": "published"}}
+    config = {"tier": "small", "seed": 9, "split_source": "auto", "evaluation": {"convention": "published"}}
     (folder / "config.json").write_text(json.dumps(config))
     (folder / "data").mkdir()
     (folder / "data" / "gbsg2.json").write_text(json.dumps({"dataset": "gbsg2", "sha256": dataset.sha256()}))
