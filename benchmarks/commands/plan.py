@@ -11,7 +11,17 @@ import pandas as pd
 from benchmarks import data
 from benchmarks.commands._arguments import positive
 from benchmarks.study.config import read, resolve, tiers, with_tier
-from benchmarks.study.cost import MEASURED, ROW_MB, STATE_MB, expected, measure
+from benchmarks.study.cost import (
+    BUILD_DISK_MB,
+    BUILD_MB,
+    MEASURED,
+    ROW_MB,
+    STATE_MB,
+    around_trials,
+    expected,
+    measure,
+    part_of_mimic,
+)
 from benchmarks.study.status import duration
 
 
@@ -59,8 +69,13 @@ def run(args: argparse.Namespace) -> int:
     jobs, trials = sum(c.jobs for c in costs), sum(c.trials for c in costs)
     memory = max((c.peak_mb for c in costs), default=0) * args.cores
     disk = jobs * STATE_MB + trials * ROW_MB + 5 * len(data.names())
+    built, scored, peak = around_trials(config, costs)
+    disk += BUILD_DISK_MB * part_of_mimic(config) if built else 0
     console.print(
         f"{config['run']}: {jobs} tuning jobs, {trials} trials, {duration(seconds)} of one core: about "
         f"{duration(seconds / args.cores)} on {args.cores} cores; memory up to {memory:.0f} MB, disk {disk:.0f} MB."
     )
+    if built:
+        judged = f", {duration(scored)} and {peak:.0f} MB to score the chosen models" if scored else ""
+        console.print(f"MIMIC besides: {duration(built)} of one core and {BUILD_MB} MB to build it{judged}.")
     return 0

@@ -236,12 +236,16 @@ def _effect_of(choice: str) -> str:
     table = pd.read_csv(MIMIC)
     lines = []
     for row in table[table["choice"] == choice].itertuples():
-        changes = [f"{row.left} patients leave, {row.came} come"] if row.left or row.came else []
+        changes = (
+            [f"patients: {row.left} leave, {row.came} come, {row.patients} are in"] if row.left or row.came else []
+        )
         shares = (("outcomes", row.outcomes), ("columns", row.columns), ("series", row.series))
-        changes += [f"{share:.1%} of the cells of {name}" for name, share in shares if share > 0]
+        changes += [f"{share:.1%} of the cells of the {name}" for name, share in shares if share > 0]
         if row.ctd == row.ctd:
             changes.append(f"C {row.ctd:+.4f} (sd over seeds {row.ctd_sd:.4f})")
-        lines.append(f"{row.tables}, {row.value}: {', '.join(changes) or 'no cell that both have'}")
+        lines.append(
+            f"{row.tables}, {row.value}: {', '.join(changes) or 'no patient and no cell that both versions have'}"
+        )
     return "\n".join([*lines, "on the real tables: python -m benchmarks mimic effects"])
 
 

@@ -21,6 +21,8 @@ MEASURED = Path(__file__).with_name("measured_costs.csv")
 SIZES = {"support": 8873, "metabric": 1904, "mimic": 35_304, "mimic_seq": 35_304, "simulated": 10_000, "flchain": 7874}
 SIZES |= {"gbsg2": 686, "whas500": 500, "aids": 1151}
 MIMIC_PATIENTS = 46_520
+# CPU seconds, peak memory and events on disk of one build from 330,712,483 rows of CHARTEVENTS (benchmarks/speed).
+BUILD_SECONDS, BUILD_MB, BUILD_DISK_MB = 155, 1475, 620
 STATE_MB, ROW_MB = 0.15, 0.002  # on disk: a chunk's best state, a trial's row in journal and table
 
 
@@ -63,7 +65,7 @@ def expected_seconds(config: Mapping[str, Any]) -> dict[tuple[str, str], float]:
 def job_mb(config: Mapping[str, Any], dataset: str, model: str, trials: Iterable[tuple[int, int]]) -> int:
     """Memory a tuning job of these trials asks for: what the config says, more where its configurations need it."""
     least = int(config["resources"]["mem_mb"])
-    if not cost_model.known(dataset, model) or _part_of_mimic(config) < 1:
+    if not cost_model.known(dataset, model) or part_of_mimic(config) < 1:
         return least
     return max(least, cost_model.request_mb(_drawn(config, dataset, model, trials)[1]))
 
@@ -79,10 +81,10 @@ def _drawn(
     epochs = config["training"]["max_epochs"]
     seconds = [cost_model.trial_seconds(dataset, model, hyper, epochs) for hyper in hypers]
     peaks = [cost_model.estimate(dataset, model, hyper).peak_mb for hyper in hypers]
-    return sum(seconds) / len(seconds) * _part_of_mimic(config), max(peaks), ""
+    return sum(seconds) / len(seconds) * part_of_mimic(config), max(peaks), ""
 
 
-def _part_of_mimic(config: Mapping[str, Any]) -> float:
+def part_of_mimic(config: Mapping[str, Any]) -> float:
     """The size of invented tables beside the real ones; costs were measured at the real size."""
     section = config["data"]["mimic"]
     return (
@@ -110,3 +112,13 @@ def measure(run: Path) -> pd.DataFrame:
         seconds=("cpu_seconds", "mean"), peak_mb=("peak_mb", "max"), trials=("trial", "size")
     ).reset_index()
     return means.round({"seconds": 2})
+
+
+def around_trials(config: Mapping[str, Any], costs: Iterable[Cost]) -> tuple[float, float, float]:
+    """What MIMIC costs besides trials: seconds to build it, seconds and peak MB to score each split's chosen models."""
+    mimic = [c for c in costs if cost_model.known(c.dataset, c.model)]
+    if not mimic:
+        return 0.0, 0.0, 0.0
+    part = part_of_mimic(config)
+    scored = [(plan.n_splits(config, c.dataset), *cost_model.evaluation(c.dataset, c.model)) for c in mimic]
+    return BUILD_SECONDS * part, sum(n * s for n, s, _ in scored) * part, max(mb for _, _, mb in scored)

@@ -60,6 +60,7 @@ def _space(dataset: str) -> Mapping[str, Distribution]:
 def estimate(dataset: str, model: str, hyper: Mapping[str, Any]) -> Estimate:
     """Seconds of an epoch and of the rest, and peak memory, of one configuration."""
     fitted = _models()[dataset, model]
+    hyper = {**hyper, "intervals": hyper.get("intervals", 0) if fitted.discrete else 0}
     step, valid, once, peak = (float(x @ w) for x, w in zip(_features(dataset, hyper), fitted.weights, strict=True))
     batches = fitted.examples // int(hyper["batch_size"]) if fitted.examples else 0
     return Estimate(batches * step + valid, once, peak)
@@ -79,6 +80,7 @@ def request_mb(peak_mb: float) -> int:
 class _Fitted(NamedTuple):
     weights: tuple[Floats, ...]  # of step, validation, once, peak
     examples: int  # rows of the training part that make batches
+    discrete: bool  # whether the network has an output per interval of time
     error: float  # largest relative error of an epoch's seconds among the measured configurations
 
 
@@ -112,7 +114,7 @@ def fit(dataset: str, rows: pd.DataFrame) -> _Fitted:
     wanted = batches * rows["step_s"].to_numpy() + rows["valid_s"].to_numpy()
     found = batches * [f[0] @ weights[0] for f in features] + np.array([f[1] @ weights[1] for f in features])
     error = float(np.max(np.abs(found / wanted - 1))) if wanted.max() > 0 else 0.0
-    return _Fitted(tuple(weights), int(rows["examples"].max()), error)
+    return _Fitted(tuple(weights), int(rows["examples"].max()), bool(rows["intervals"].max() > 0), error)
 
 
 def _relative(x: Floats, y: Floats) -> Floats:

@@ -76,6 +76,22 @@ def test_the_model_is_near_what_was_measured(dataset: str, model: str) -> None:
         assert sum(estimates) == pytest.approx(seconds.sum(), rel=0.3)  # as near as a plan is meant to be
 
 
+def test_intervals_cost_only_models_that_have_them() -> None:
+    hyper = {"layers": 2, "width": 16, "gru_width": 20, "batch_size": 512}
+    for model, dearer in (("soden", False), ("deephit", True)):
+        few, many = (cost_model.estimate("mimic_seq", model, hyper | {"intervals": n}) for n in (50, 800))
+        assert (many.epoch_seconds > few.epoch_seconds) == dearer
+
+
+def test_the_mean_over_draws_is_far_below_the_largest_configuration() -> None:
+    for dataset, model in MEASURED:
+        if registry.is_searched(model):
+            rows = TABLE[(TABLE["dataset"] == dataset) & (TABLE["model"] == model)]
+            most = (rows["examples"] // rows["batch_size"] * rows["step_s"] + rows["valid_s"]).max()
+            draws = [cost_model.configuration(1, dataset, model, 1, t, "truncate") for t in range(50)]
+            assert np.mean([cost_model.estimate(dataset, model, h).epoch_seconds for h in draws]) < most / 2
+
+
 def test_jobs_ask_for_what_their_configurations_need() -> None:
     chunks = plan.chunks(PAPER, "mimic_seq", "deepsurv")
     asked = [cost.job_mb(PAPER, "mimic_seq", "deepsurv", chunk.trials) for chunk in chunks]
