@@ -20,7 +20,7 @@ from benchmarks.report.html_format import (
     plural,
     slug,
 )
-from benchmarks.report.latex import NOT_SEARCHED, PAPER_SPLITS, PAPER_TRIALS
+from benchmarks.report.latex import PAPER_SPLITS, PAPER_TRIALS
 from benchmarks.report.provenance import hyper_text, trial_rows
 from benchmarks.results import counting
 from benchmarks.results.folder import Results, Row
@@ -87,7 +87,6 @@ def dataset_names(run: Results) -> list[str]:
 def effort(run: Results, dataset: str) -> Row:
     """On how much the numbers of a data set rest."""
     cells = run.cells[(run.cells["dataset"] == dataset) & run.cells["mean"].notna()]
-    searched = cells[~cells["model"].isin(NOT_SEARCHED)]["n_trials"].dropna()
     splits = int(cells["n_splits"].max()) if len(cells) else 0
     return {
         "name": dataset,
@@ -95,7 +94,7 @@ def effort(run: Results, dataset: str) -> Row:
         "mark": run.marks.get(dataset, ""),
         "splits": splits,
         "released": run.split_sources.get(dataset) == "released",
-        "trials": int(searched.min()) if len(searched) else 0,
+        "trials": run.n_trials(dataset),
         "models": cells["model"].nunique(),
         "paper_splits": PAPER_SPLITS.get(dataset, 0),
     }

@@ -59,6 +59,15 @@ class Results:
         """Whose splits: data set -> "released" (the authors'), "drawn", or as configured if not noted."""
         return split_sources(self.datasets, self.config)
 
+    def n_trials(self, dataset: str) -> int:
+        """Trials per split: the fewest of any searched model, since one without search is fitted once; 0 if unknown."""
+        counted = self.cells[self.cells["mean"].notna() & self.cells["n_trials"].notna()]
+        most = counted.groupby("model")["n_trials"].max()
+        mine = counted[counted["dataset"] == dataset].set_index("model")["n_trials"]
+        searched = mine[mine.index.isin(most.index[most > 1])]
+        counts = searched if len(searched) else mine  # a run of one trial each
+        return int(counts.min()) if len(counts) else 0
+
     @property
     def labels(self) -> dict[str, str]:
         """Printed names of the run's data sets."""

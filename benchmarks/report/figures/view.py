@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
@@ -110,9 +109,8 @@ class View:
         if not len(cells):
             return "no scores"
         splits = int(cells["n_splits"].max())
-        # Models without a search have one trial; the searched ones say how long the search was.
-        trials = cells["n_trials"].max()
-        return _plural(splits, "split") + ("" if np.isnan(trials) else f", {_plural(int(trials), 'trial')} each")
+        trials = self.run.n_trials(dataset)
+        return _plural(splits, "split") + (f", {_plural(trials, 'trial')} each" if trials else "")
 
     def _unavailable(self) -> list[str]:
         return in_order([n for n, note in self.run.notes.items() if not note["available"]], list(DATASETS))
