@@ -28,6 +28,10 @@ dependencies:
 """
 
 
+# What torch's CUDA build brings along: which build is installed is the registry's choice, so none of it is pinned.
+OF_A_BUILD = ("nvidia-", "cuda-", "triton")
+
+
 def resolve(root: Path = ROOT, upgrade: bool = False) -> list[str]:
     """The pins of everything that requirements.in needs, by name."""
     command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--report", "-", "--quiet"]
@@ -39,7 +43,8 @@ def resolve(root: Path = ROOT, upgrade: bool = False) -> list[str]:
         raise SystemExit(f"pip could not resolve requirements.in; nothing was written:\n{done.stderr.strip()}")
     found = {item["metadata"]["name"]: item["metadata"]["version"] for item in json.loads(done.stdout)["install"]}
     # Without "+cpu" and the like: which build of a version is installed is the registry's choice, not the pin's.
-    return [f"{name}=={found[name].partition('+')[0]}" for name in sorted(found, key=str.lower)]
+    names = sorted((name for name in found if not name.lower().startswith(OF_A_BUILD)), key=str.lower)
+    return [f"{name}=={found[name].partition('+')[0]}" for name in names]
 
 
 def requirements(pins: Sequence[str]) -> str:

@@ -5,9 +5,11 @@ for CUDA under FakeTensorMode. What fake tensors cannot do (a GRU, a mask whose 
 the meta device, which cannot be mixed with the CPU either.
 """
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,7 @@ FAKED = [name for name in NEURAL if name != "cox_time"]  # which counts the risk
 HYPER: dict[str, Any] = {"layers": 2, "width": 8, "gru_width": 4, "lr": 1e-3, "weight_decay": 0.0, "momentum": 0.9}
 HYPER |= {"batch_size": 64, "dropout": 0.0, "batch_norm": True, "intervals": 10, "alpha": 0.5, "sigma": 1}
 BOOL = torch.Tensor.__bool__
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def plain_data() -> SurvivalData:
@@ -80,7 +83,8 @@ def no_values(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_a_training_step_stays_on_a_fake_accelerator() -> None:
     """In a process of its own, because torch cannot forget a backend."""
-    done = subprocess.run([sys.executable, __file__], capture_output=True, text=True)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, __file__], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == FAKED
 
