@@ -67,9 +67,13 @@ def estimate(dataset: str, model: str, hyper: Mapping[str, Any]) -> Estimate:
 
 
 def trial_seconds(dataset: str, model: str, hyper: Mapping[str, Any], max_epochs: int) -> float:
-    """Of a whole trial: as many epochs as trials of this model took until they stopped early."""
-    found = estimate(dataset, model, hyper)
-    return found.once_seconds + min(max_epochs, float(_whole()[dataset, model].epochs)) * found.epoch_seconds
+    """Of a whole trial: as many epochs as trials of this model took until they stopped early.
+
+    `factor` is what those trials took over what their configurations and epochs predict: a long fit runs warmer.
+    """
+    found, whole = estimate(dataset, model, hyper), _whole()[dataset, model]
+    seconds = found.once_seconds + min(max_epochs, float(whole.epochs)) * found.epoch_seconds
+    return seconds * float(whole.factor)
 
 
 def request_mb(peak_mb: float) -> int:

@@ -1,5 +1,6 @@
 """What a MIMIC trial is said to cost: for the draws of the trial itself, with memory that suffices."""
 
+import re
 import subprocess
 import sys
 
@@ -9,8 +10,10 @@ import pytest
 
 from baselines.space import resolve as searched
 from benchmarks import data, registry
+from benchmarks.__main__ import main
 from benchmarks.study import cost, cost_model, plan
 from benchmarks.study.config import resolve
+from benchmarks.study.measure_costs import whole
 from benchmarks.study.trial import Key, hyper_parameters
 
 PAPER = resolve({"tier": "paper"})
@@ -76,6 +79,15 @@ def test_the_model_is_near_what_was_measured(dataset: str, model: str) -> None:
         assert sum(estimates) == pytest.approx(seconds.sum(), rel=0.3)  # as near as a plan is meant to be
 
 
+def test_whole_trials_say_how_far_the_prediction_is_off() -> None:
+    """Twice the predicted seconds at half the epochs of the table."""
+    hyper = {"hp_layers": 2, "hp_width": 16, "hp_gru_width": 20, "hp_batch_size": 512}
+    found = cost_model.estimate("mimic_seq", "soden", {name.removeprefix("hp_"): v for name, v in hyper.items()})
+    seconds = [2 * (found.once_seconds + n * found.epoch_seconds) for n in (10, 30)]
+    trials = pd.DataFrame([hyper, hyper]).assign(epochs=[10, 30], cpu_seconds=seconds)
+    assert whole("mimic_seq", "soden", trials) == {"epochs": 20.0, "trials": 2, "factor": 2.0}
+
+
 def test_intervals_cost_only_models_that_have_them() -> None:
     hyper = {"layers": 2, "width": 16, "gru_width": 20, "batch_size": 512}
     for model, dearer in (("soden", False), ("deephit", True)):
@@ -111,6 +123,14 @@ def test_invented_tables_cost_their_share() -> None:
     costs = [cost.expected(config, pd.read_csv(cost.MEASURED), ["mimic"]) for config in (whole, part)]
     for one, tenth in zip(*costs, strict=True):
         assert tenth.seconds == pytest.approx(one.seconds / 10)
+
+
+def test_a_plan_says_what_building_and_scoring_take(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "paper", "--cores", "2"]) == 0
+    assert re.search(
+        r"MIMIC besides: 3 min .* 1475 MB to build it, \d+ min and 2\d{3} MB to score", capsys.readouterr().out
+    )
+    assert max(cost_model.evaluation(*pair)[1] for pair in MEASURED) < 4000  # what rule evaluate asks for
 
 
 def test_a_plan_loads_no_model() -> None:
