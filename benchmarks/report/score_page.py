@@ -43,7 +43,13 @@ def page(
             {"label": labels[m], "own": m == name, "cells": [_cell(found.get((m, *key))) for key in COLUMNS]}
             for m in models
         ],
-        tests=[_test(row, labels) for row in tests.to_dict("records") if (row["metric"], row["g_tau"]) in COLUMNS],
+        tests=[
+            _test(row, labels)
+            for key in COLUMNS
+            for model in models
+            for row in tests.to_dict("records")
+            if (row["metric"], row["g_tau"], row["model"]) == (*key, model)
+        ],
     )
 
 
