@@ -37,7 +37,8 @@ def main(argv: list[str] | None = None) -> int:
     try:
         numerics.set_up()
         module = import_module(f"benchmarks.commands.{argv[0]}")
-        parser = argparse.ArgumentParser(prog=f"python -m benchmarks {argv[0]}", description=module.__doc__)
+        program = f"python -m benchmarks {argv[0]}"
+        parser = argparse.ArgumentParser(prog=program, description=module.__doc__, allow_abbrev=False)
         module.add_arguments(parser)
         return int(module.run(parser.parse_args(argv[1:])))
     except BrokenPipeError:  # no fault: see below

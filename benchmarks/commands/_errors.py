@@ -35,10 +35,11 @@ def in_words(error: BaseException) -> str:
     if not isinstance(error, OSError) or error.errno is None or error.filename is None:
         full = isinstance(error, OSError) and error.errno in FULL
         return disk_is_full(Path.cwd()) if full else str(error)
+    place = error.filename2 or error.filename  # of a move, where to
     if error.errno in FULL:
-        return disk_is_full(Path(error.filename))
+        return disk_is_full(Path(place))
     advice = ADVICE.get(error.errno)
-    return f"{error.filename}: {error.strerror}" + (f"; {advice}" if advice else "")
+    return f"{place}: {error.strerror}" + (f"; {advice}" if advice else "")
 
 
 def disk_is_full(path: Path) -> str:

@@ -36,12 +36,10 @@ def run(args: argparse.Namespace) -> int:
     """Succeed only if every trial gave the same row."""
     folder = find_run(args.name, args.directory / "results")
     trials = read_parquet(folder / "trials.parquet")
+    wanted = [named(trials, text) for text in args.trial]
     with tempfile.TemporaryDirectory() as work:
         again = Again(folder, Path(work))
-        if args.trial:
-            wanted = [named(trials, text) for text in args.trial]
-        else:
-            wanted = _picked(again, trials, args.n, args.seed)
+        wanted = wanted or _picked(again, trials, args.n, args.seed)
         differing = [row for row in wanted if not _same(again, row)]
     if differing:
         _hints(folder, differing)

@@ -122,7 +122,7 @@ def find_run(name: str | None, results: Path, finished: bool = True) -> Path:
             return candidate
     known = ", ".join(sorted(file.parent.name for file in runs)) or "none yet; start one with `make quick`"
     kind = "finished runs" if finished else "runs"
-    raise FileNotFoundError(f"no run {name or ''} in {results}; {kind}: {known}")
+    raise FileNotFoundError(f"no run{f' {name}' if name else ''} in {results}; {kind}: {known}")
 
 
 def _conventions(path: Path) -> pd.DataFrame:

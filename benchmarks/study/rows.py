@@ -134,11 +134,15 @@ def read_tables(paths: Iterable[Path]) -> list[Row]:
     for path in paths:
         try:
             frame = pd.read_parquet(path)
+        except FileNotFoundError:
+            raise FileNotFoundError(f"no table of trials {path}; `python -m benchmarks tune` makes it") from None
         except (OSError, ValueError) as error:  # pyarrow's own errors are ValueErrors
             raise ValueError(
                 f"{path} is not a readable table of trials ({error}); delete it and run again: the journal beside it "
                 "has every finished trial"
             ) from error
+        if lost := [name for name in ("split", "trial", "status", "hyper") if name not in frame]:
+            raise ValueError(f"{path} is not a table of trials: it lacks {', '.join(lost)}; check the path")
         rows += plain_rows(frame)
     return sorted(rows, key=lambda r: (r["split"], r["trial"]))
 
