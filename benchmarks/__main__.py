@@ -45,7 +45,7 @@ def main(argv: list[str] | None = None) -> int:
         raise
     # Bad input, a missing file, a full disk: a user can mend it; all else is a bug.
     except (ValueError, OSError, numerics.TooLate) as error:
-        _errors.say(argv[0], error)
+        _errors.say(argv, error)
         return 1
     except KeyboardInterrupt:
         print(f"{argv[0]}: stopped", file=sys.stderr)

@@ -16,6 +16,13 @@ def test_all_verbs_are_listed() -> None:
     assert all(f"\n  {verb} " in done.stdout for verb in verbs())
 
 
+def test_the_help_is_the_docstrings_and_fits_a_screen() -> None:
+    listed = verbs()
+    assert listed["split"].startswith("The splits of a data set as index arrays")
+    assert not [verb for verb in listed if verb.startswith("_")]
+    assert {verb: text for verb, text in listed.items() if not 20 < len(text) <= 90} == {}
+
+
 def test_an_unknown_verb_is_an_error_with_the_choices() -> None:
     done = subprocess.run([*COMMAND, "tuen"], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 2
