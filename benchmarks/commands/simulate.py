@@ -1,4 +1,4 @@
-"""One repetition of the simulation of Section 4: SODEN and DeepHit where two curves cross."""
+"""Make one repetition of Section 4's simulation: SODEN and DeepHit where two curves cross."""
 
 from __future__ import annotations
 

@@ -37,10 +37,10 @@ def read_any_json(path: Path) -> Any:
         raise damaged(path, error) from error
 
 
-def read_parquet(path: Path) -> pd.DataFrame:
+def read_parquet(path: Path, **options: Any) -> pd.DataFrame:
     """A parquet table."""
     try:
-        return pd.read_parquet(path)
+        return pd.read_parquet(path, **options)
     except (OSError, ValueError) as error:  # pyarrow's own errors are ValueErrors, or OSErrors without a number
         if isinstance(error, OSError) and error.errno is not None:
             raise

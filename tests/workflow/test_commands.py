@@ -17,12 +17,13 @@ from benchmarks.__main__ import main, verbs
 FILES = ("README.md", "CONTRIBUTING.md", "Snakefile", "config/paper.yaml", "workflow/profiles/generic/config.yaml")
 FILES += ("workflow/profiles/slurm/config.yaml",)
 PROGRAM = re.compile(r"(make|snakemake|python) (?=[-a-z])")
+SCRIPTS = ("python examples/", "python tests/")
 READS = ("explain", "plan", "status")  # verbs that are quick and write nothing: these are run
 
 
 def commands(text: str) -> list[str]:
     """Lines of fenced blocks, comments and docstrings that begin with a program, and such pieces of code in prose."""
-    fenced = re.findall(r"^```\w*\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    fenced = re.findall(r"^```[^\n]*\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
     prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
     lines = [line.removeprefix("$ ") for block in fenced for line in block.splitlines()]
     lines += re.findall(r"^(?:# )?(?:.*the same way: )?(snakemake .*)$", prose, flags=re.MULTILINE)
@@ -51,8 +52,9 @@ def test_the_commands_are_found() -> None:
     assert {line.split()[1] for line in of("make ")} >= {"quick", "small", "paper", "test", "lint"}
     assert "snakemake cohorts --cores 2 --config tier=paper" in FOUND
     assert "snakemake --cores 8 --config tier=paper --configfile my.yaml" in FOUND
+    assert "python -m benchmarks splits export --data support --out exported" in FOUND
     assert "python -m benchmarks explain support ctd 0.4 soden --run reference" in FOUND
-    assert len(FOUND) == sum(map(len, map(of, ("make ", "snakemake ", "python -m ", "python examples/"))))
+    assert len(FOUND) == sum(map(len, map(of, ("make ", "snakemake ", "python -m ", *SCRIPTS))))
 
 
 @pytest.mark.parametrize("line", of("make "))
@@ -80,9 +82,9 @@ def test_other_modules_have_the_options_shown(line: str) -> None:
     assert all(option in done.stdout for option in re.findall(r"--\S+", line))
 
 
-@pytest.mark.parametrize("line", of("python examples/"))
-def test_examples_are_there(line: str) -> None:
-    """`tests/soden/test_estimator.py` runs them."""
+@pytest.mark.parametrize("line", [line for folder in SCRIPTS for line in of(folder)])
+def test_scripts_are_there(line: str) -> None:
+    """What they do has tests of its own."""
     assert (ROOT / line.split()[1]).is_file()
 
 

@@ -18,6 +18,7 @@ import yaml
 from conftest import ROOT
 from support.run_folder import write_run
 
+from benchmarks import data, registry
 from benchmarks.__main__ import main, verbs
 from benchmarks.data.simulated import simulate
 from benchmarks.data.splits import make_split
@@ -46,15 +47,15 @@ CONFIG = [line.split(" | ") for line in """
 {models: soden} | models: got 'soden' | wanted a list such as [a, b]
 {models: []} | models: got an empty list | wanted at least one name
 {models: [cox]} | models: must include soden
-{models: [soden, sodn]} | models: unknown name 'sodn' | choose among cox
+{models: [soden, sodn]} | models: unknown name 'sodn' | choose among {models}
 {models: [soden, 3]} | models.1: got 3 | wanted a name such as soden_ph
 {models: [soden, soden]} | models: got ['soden', 'soden'] | wanted each name once
-{datasets: [Support]} | datasets: unknown name 'Support' | choose among flchain
-{datasets: [../support]} | datasets: unknown name '../support' | choose among flchain
+{datasets: [Support]} | datasets: unknown name 'Support' | choose among {datasets}
+{datasets: [../support]} | datasets: unknown name '../support' | choose among {datasets}
 {splits: {support: 0}} | splits.support: got 0 | wanted a whole number of at least 1
-{splits: {suport: 2}} | splits: unknown name 'suport' | choose among flchain
-{skip: {support: [coxx]}} | skip.support: unknown name 'coxx' | choose among cox
-{fallback: {support: flchian}} | fallback: unknown name 'flchian' | choose among flchain
+{splits: {suport: 2}} | splits: unknown name 'suport' | choose among {datasets}
+{skip: {support: [coxx]}} | skip.support: unknown name 'coxx' | choose among {models}
+{fallback: {support: flchian}} | fallback: unknown name 'flchian' | choose among {datasets}
 {split_source: theirs} | split_source: got 'theirs' | choose among auto, drawn, released
 {evaluation: {convention: paper}} | evaluation.convention: got 'paper' | choose among published, text
 {device: gpu} | device: got 'gpu' | wanted auto, cpu, cuda or cuda:1
@@ -63,7 +64,7 @@ CONFIG = [line.split(" | ") for line in """
 {data: {folder: [a, b]}} | data.folder: got ['a', 'b'] | wanted a text
 {data: {offline: 1}} | data.offline: got 1 | wanted true or false
 {data: {simulated_n: 3}} | data.simulated_n: got 3 | wanted a whole number of at least 10
-{data: {mimic: {options: {max_age: 3}}}} | data.mimic.options: unknown option max_age | there are seq_features
+{data: {mimic: {options: {max_age: 3}}}} | data.mimic.options: unknown key 'max_age' | choose among admission_type
 {simulation: {repetitions: 0}} | simulation.repetitions: got 0 | wanted a whole number of at least 1
 {resources: {mem_mb: 10}} | resources.mem_mb: got 10 | wanted a whole number of at least 100
 {keep_failed: maybe} | keep_failed: got 'maybe' | wanted true or false
@@ -80,6 +81,13 @@ CONFIG = [line.split(" | ") for line in """
 {run: published} | run: got 'published' | belongs to the project | choose another
 {run: reference} | run: got 'reference' | belongs to the project | choose another
 """.strip().splitlines()]  # fmt: skip
+# What there is, by the folders that hold it: a file more is a name more, and no test fails.
+THERE = {
+    "{kept}": str(ROOT / "results"),
+    "{tiers}": ", ".join(sorted(path.stem for path in (ROOT / "config").glob("*.yaml"))),
+    "{datasets}": ", ".join(data.names()),
+    "{models}": ", ".join(registry.names()),
+}
 # What a chunk of trials and its scores need; the mistake comes after, and the last of two options counts.
 JOB = "--data sim.npz --splits splits --model cox --pairs 1:0 --seed 1 --device cpu --out a/trials/simulated/cox/0.pq"
 SCORED = "--data sim.npz --splits splits --model cox --seed 1 --out new/s.parquet --chosen new/c.json"
@@ -105,8 +113,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pd.concat([scores, scores[:1]]).to_csv(world / "twice.csv", index=False)
     for name, text in {
         "text.txt": "hello", "nothing.csv": "", "cut.parquet": "PAR1", "nothing.yaml": "", "torn.yaml": "a: [1\nb: 2",
-        "paper.yaml": "tier: paper", "unknown.yaml": "tier: huge", "known.yaml": "known: results/made",
-        "knownless.yaml": "known: results/none", "gpu.yaml": "device: cuda:7",
+        "paper.yaml": "tier: paper", "unknown.yaml": "tier: huge", "gpu.yaml": "device: cuda:7",
+        "known.yaml": json.dumps({"known": str(made)}), "knownless.yaml": "known: results/none",
     }.items():  # fmt: skip
         (world / name).write_text(text)
     return world
@@ -154,6 +162,12 @@ def nothing_lost(world: Path, before: dict[Path, bytes], monkeypatch: pytest.Mon
     assert not changed
 
 
+def filled(text: str) -> str:
+    for name, value in THERE.items():
+        text = text.replace(name, value)
+    return text
+
+
 def said(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     """What a command that must fail says; any exception but argparse's own exit is a traceback in a shell."""
     try:
@@ -170,7 +184,7 @@ def said(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 def test_a_mistake_is_answered(
     row: str, nothing_lost: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command, *pieces = row.replace("{kept}", str(ROOT / "results")).split(" | ")
+    command, *pieces = filled(row).split(" | ")
     words = shlex.split(command.replace("{job}", JOB).replace("{scored}", SCORED))
     while match := re.fullmatch(r"([A-Z_0-9]+)=(.*)", words[0]):
         monkeypatch.setenv(*match.groups())
@@ -183,7 +197,7 @@ def test_a_mistake_is_answered(
 def test_a_mistake_in_a_configuration_is_answered(
     row: list[str], nothing_lost: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text, *pieces = row
+    text, *pieces = map(filled, row)
     path = tmp_path / "mine.yaml"
     path.write_text(text)
     assert isinstance(yaml.safe_load(text), dict)
