@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 import json
+import re
 from argparse import ArgumentTypeError
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from benchmarks.study.config import KEPT, ROOT
 
 
-def positive(text: str) -> int:
-    """A count: of cores, jobs, trials, subjects."""
-    return _whole(text, 1)
+def at_least(least: int) -> Callable[[str], int]:
+    """A whole number with a smallest value."""
+
+    def whole(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least:
+            raise ArgumentTypeError(f"got {text!r}; wanted a whole number of at least {least}")
+        return number
+
+    return whole
 
 
-def natural(text: str) -> int:
-    """A root seed, which may be 0."""
-    return _whole(text, 0)
+positive = at_least(1)  # a count: of cores, jobs, trials, patients
+natural = at_least(0)  # a root seed
 
 
-def _whole(text: str, least: int) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = least - 1
-    if number < least:
-        raise ArgumentTypeError(f"got {text!r}; wanted a whole number of at least {least}")
-    return number
+def device(text: str) -> str:
+    """As `device` in the configuration."""
+    if not re.fullmatch(r"auto|cpu|cuda(:[0-9]+)?", text):
+        raise ArgumentTypeError(f"got {text!r}; wanted auto, cpu, cuda or cuda:1")
+    return text
 
 
 def json_map(text: str) -> dict[str, Any]:

@@ -15,8 +15,7 @@ import pandas as pd
 
 from benchmarks import code, data, registry
 from benchmarks.commands._arguments import positive
-from benchmarks.results.files import read_parquet
-from benchmarks.results.folder import find_run
+from benchmarks.results.folder import find_run, read_trials
 from benchmarks.study import rows
 from benchmarks.study.audit import Again, pick
 from benchmarks.study.config import ROOT
@@ -40,7 +39,7 @@ def known(name: str) -> str:
 def run(args: argparse.Namespace) -> int:
     """Succeed only if every touched model's rows came out the same."""
     folder = find_run(args.name, args.directory / "results")
-    trials = read_parquet(folder / "trials.parquet")
+    trials = read_trials(folder)
     touched = {group: part for group, part in _by_code(folder, trials) if not args.models or group[0] in args.models}
     if not touched:
         print(f"the code behind the {len(trials)} rows of {folder.name} is this checkout's, or proven equal to it")

@@ -1,4 +1,4 @@
-"""Tables of an unfinished run, each cell saying how many trials and splits it rests on."""
+"""Make the tables of an unfinished run, each cell with the trials and splits it rests on."""
 
 from __future__ import annotations
 

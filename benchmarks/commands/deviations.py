@@ -18,8 +18,8 @@ def run(args: argparse.Namespace) -> int:
     """Fit Cox and SODEN on the authors' splits, score them under every change, write and print the effects."""
     from benchmarks.study.deviations import measure
 
-    found = measure()
-    with replacing(args.out) as part:
+    with replacing(args.out) as part:  # first: a place that cannot be written is said before the work
+        found = measure()
         found.to_csv(part, index=False)
     print(found.to_string(index=False))
     return 0

@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     """Choose, score, write."""
     pin_threads(args.threads)
     dataset = data.Dataset.load(args.data)
-    tuner = Tuner(args.trials[0].parent, dataset, args.splits, args.model, settings_from(args))
+    tuner = Tuner(args.trials[0].absolute().parent, dataset, args.splits, args.model, settings_from(args))
     out = evaluate_model(tuner, read_tables(args.trials))
     write(out, args.out, args.chosen)
     scored = {r["split"] for r in out["scores"]}

@@ -1,4 +1,4 @@
-"""Where a number comes from: a cell, its rows, the chosen trials, their seed, code and data."""
+"""Show where a number comes from: cell, rows, chosen trials, seed, code and data."""
 
 from __future__ import annotations
 

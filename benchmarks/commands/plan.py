@@ -1,4 +1,4 @@
-"""What a run will need before it starts: jobs, hours, memory and disk, from measured trials."""
+"""Say what a run will need: jobs, hours, memory and disk, from measured trials."""
 
 from __future__ import annotations
 

@@ -24,6 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Build, write, and say what was found."""
+    if args.figures and not args.figures.is_dir():
+        raise FileNotFoundError(f"no folder of figures {args.figures}; `python -m benchmarks figures` makes one")
     results = read_results(args.folder)
     figures = args.figures or results.path.parents[1] / "figures" / results.name
     # What was known when the run started; a run may since have become what expectations are made from.

@@ -1,4 +1,4 @@
-"""LaTeX and CSV tables of a run, of any tidy scores or of the published cells."""
+"""Write LaTeX and CSV tables of a run, of any tidy scores or of the published cells."""
 
 from __future__ import annotations
 

@@ -106,7 +106,9 @@ def _lookup(measured: pd.DataFrame, dataset: str, model: str) -> tuple[float, fl
 
 def measure(run: Path) -> pd.DataFrame:
     """Mean cost per model and data set from a run's trials; CPU seconds, which a busy machine does not stretch."""
-    trials = read_parquet(run / "trials.parquet")
+    if not (path := run / "trials.parquet").is_file():
+        raise FileNotFoundError(f"{run} holds no trials.parquet; name the folder of a finished run, e.g. results/small")
+    trials = read_parquet(path)
     groups = trials[trials["status"] == "ok"].groupby(["dataset", "model"])
     means = groups.agg(
         seconds=("cpu_seconds", "mean"), peak_mb=("peak_mb", "max"), trials=("trial", "size")
