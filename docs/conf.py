@@ -32,4 +32,5 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "default_thumb_file": None,
     "reset_modules": ("matplotlib",),
+    "capture_repr": (),
 }
