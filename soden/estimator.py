@@ -35,15 +35,22 @@ class SODEN(Plots):
 
     Parameters
     ----------
-    hidden, layers:
-        Width and number of hidden layers of each network.
+    hidden:
+        Width of the hidden layers of each network.
+    layers:
+        Their number.
     gru_hidden:
         Width of the GRU that reads series (`seq=`).
-    lr, weight_decay, batch_size:
-        Of RMSProp; gradients longer than 100 are clipped. "auto" takes batches of a twentieth of the training rows,
-        at least 32 and at most 256.
-    max_epochs, patience:
-        Training stops after `patience` epochs without a better validation loss; the best is kept.
+    lr:
+        Learning rate of RMSProp; gradients longer than 100 are clipped.
+    weight_decay:
+        Pull of all weights towards 0.
+    batch_size:
+        Rows per step; "auto" takes a twentieth of the training rows, at least 32 and at most 256.
+    max_epochs:
+        Most passes over the training rows.
+    patience:
+        Training stops after so many epochs without a better validation loss; the best state is kept.
     n_models:
         Networks that are trained from other weights on other parts of the rows; S is the mean of theirs.
     validation_split:
@@ -62,20 +69,14 @@ class SODEN(Plots):
     random_state:
         Seed of the initial weights, batches and held-out rows; None for another fit each time.
 
-    Attributes
-    ----------
-    n_features_in_, feature_names_in_:
-        What predictions must be given; names where `fit` got a data frame.
-    n_samples_, n_events_:
-        Subjects and events of the last `fit`.
-    horizon_:
-        The largest training time.
-    unique_times_:
-        Training times, at most 1,000 of them: where step functions step.
-    history_:
-        {"train", "valid"}: the losses, arrays of shape (n_models, epochs), nan after a model's last epoch.
-    reports_, models_:
-        How each training went, and the fitted networks with their solvers, in scaled units.
+    Notes
+    -----
+    After `fit` there are also
+
+    - `n_features_in_` and, where `fit` got a data frame, `feature_names_in_`: what predictions must be given;
+    - `n_samples_`, `n_events_`, `horizon_`: subjects, events, and the largest time of the last fit;
+    - `unique_times_`: training times, at most 1,000 of them, where step functions step;
+    - `reports_`, `models_`: how each training went, and the networks with their solvers, in scaled units.
     """
 
     _model_class: ClassVar[type[OdeModel]] = Soden
@@ -86,11 +87,11 @@ class SODEN(Plots):
         layers: int = 2,
         gru_hidden: int = 16,
         lr: float = 3e-3,
-        weight_decay: float = 1e-6,
+        weight_decay: float = 1e-2,
         batch_size: int | str = 64,
         max_epochs: int = 100,
         patience: int = 10,
-        n_models: int = 1,
+        n_models: int = 5,
         validation_split: float = 0.2,
         standardise: bool = True,
         solver: str = "fast",
