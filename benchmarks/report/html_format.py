@@ -5,19 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from benchmarks.results.names import BEYOND, DATASETS, MODELS
+from benchmarks.results.names import higher_is_better
 
-METRICS = {
-    "ctd": "Cᵗᵈ",
-    "ibll": "IBLL",
-    "ibs": "IBS",
-    "nll": "NLL",
-    "antolini": "Antolini C",
-    "uno": "Uno C",
-    "dcal": "D-calibration",
-    "dcal_p": "D-calibration p",
-}
-ARROWS = {"ctd": "↑", "ibll": "↑", "ibs": "↓", "nll": "↓"}
 NONE = "–"
 
 
@@ -60,14 +49,9 @@ def plural(n: int, thing: str) -> str:
     return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
 
 
-def dataset_label(name: str) -> str:
-    """As printed."""
-    return DATASETS.get(name, name)
-
-
-def model_label(name: str) -> str:
-    """As printed."""
-    return (MODELS | BEYOND).get(name, name)
+def arrow(metric: str) -> str:
+    """Where better is."""
+    return "↑" if higher_is_better(metric) else "↓"
 
 
 def slug(*parts: str) -> str:

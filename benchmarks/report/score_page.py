@@ -8,12 +8,13 @@ import pandas as pd
 
 from benchmarks.data.dataset import Dataset
 from benchmarks.report.html import render
-from benchmarks.report.html_format import ARROWS, METRICS, mean_and_error, model_label, number
+from benchmarks.report.html_format import arrow, mean_and_error, number
 from benchmarks.results.folder import Results
-from benchmarks.results.names import TRUNCATION_ORDER, model_order
+from benchmarks.results.names import metric_label, model_label, model_order
 from benchmarks.results.statistics import ALPHA
+from benchmarks.results.tidy import TRUNCATIONS
 
-COLUMNS = [(metric, g_tau) for metric in ("ctd", "ibll", "ibs") for g_tau in TRUNCATION_ORDER]
+COLUMNS = [(metric, g_tau) for metric in ("ctd", "ibll", "ibs") for g_tau in TRUNCATIONS]
 
 
 def page(
@@ -38,7 +39,7 @@ def page(
         n_splits=int(cells["n_splits"].max()),
         between=between,
         alpha=ALPHA,
-        heads=[f"{METRICS[m]} {ARROWS[m]} {g}" for m, g in COLUMNS],
+        heads=[f"{metric_label(m)} {arrow(m)} {g}" for m, g in COLUMNS],
         body=[
             {"label": labels[m], "own": m == name, "cells": [_cell(found.get((m, *key))) for key in COLUMNS]}
             for m in models
@@ -59,7 +60,7 @@ def _test(row: dict[Any, Any], labels: dict[str, str]) -> dict[str, Any]:
     return {
         **row,
         "label": labels[row["model"]],
-        "metric_label": f"{METRICS[row['metric']]} {row['g_tau']}",
+        "metric_label": f"{metric_label(row['metric'])} {row['g_tau']}",
         "mean_text": number(row["mean"], 4),
         "their_text": number(row["their_mean"], 4),
         "difference_text": number(row["difference"], 4, sign=True),

@@ -11,7 +11,7 @@ from conftest import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from support.fake_run import MODELS, write_run
+from support.fake_run import write_run
 
 from benchmarks.report.counting_table import write_counting
 from benchmarks.report.figures import critical_difference as diagram
@@ -20,14 +20,15 @@ from benchmarks.report.figures.style import NothingToDraw, save, styled
 from benchmarks.report.figures.view import View
 from benchmarks.results.counting import corrected_interval, counted, counts, gains, holm
 from benchmarks.results.folder import read_results
-from benchmarks.results.names import BEYOND
+from benchmarks.results.names import model_order
 from benchmarks.results.published import published_cells
 from benchmarks.results.ranks import TooFew, critical_difference, rank_models, rank_table
 from benchmarks.results.statistics import compare, paired_t
 from benchmarks.results.tidy import read_table
+from benchmarks.study.config import resolve
 
 SIX = dict.fromkeys(("support", "metabric", "flchain", "gbsg2", "whas500", "aids"), "")
-ALL = (*(m for m in MODELS if not m.startswith("soden")), *BEYOND, "soden", "soden_ph", "soden_cox")
+ALL = tuple(model_order(resolve({"tier": "beyond"})["models"]))
 
 
 def view(folder: Path) -> View:
@@ -209,7 +210,7 @@ def test_differences_show_every_split(six: View) -> None:
         drawings = differences.draw(six)
     assert [d.name for d in drawings] == [f"differences_{name}" for name in SIX]
     panel = drawings[0].figure.axes[0]
-    assert [label.get_text() for label in panel.get_yticklabels()][5:8] == ["Kaplan-Meier", "RSF", "GBM"]
+    assert [label.get_text() for label in panel.get_yticklabels()][5:8] == ["GBM", "Kaplan-Meier", "MTLR"]
     dots = [line for line in panel.lines if line.get_marker() == "o"]
     assert len(dots) == len(ALL) - 1
     assert all(len(line.get_xdata()) == 5 for line in dots)

@@ -24,9 +24,9 @@ from benchmarks.report.figures.style import (
     title,
 )
 from benchmarks.report.figures.view import View
+from benchmarks.results.names import selected_by
 
-# Chosen by C^td: losses of discrete-time models on different grids cannot be compared, and a forest has none.
-BY_CTD = ("deephit", "nnet_survival", "mtlr", "random_forest")
+SCORES = {"loss": "−valid. loss", "ctd": "valid. $C^{td}$"}  # what models are chosen by, or a score of their own
 
 Values = npt.NDArray[np.float64]
 
@@ -113,7 +113,7 @@ def _figure(run: View, dataset: str, trials: pd.DataFrame, models: list[str]) ->
 def _panel(axes: Axes, model: str, found: Values, trials: pd.DataFrame) -> None:
     title(axes, model_label(model))
     axes.set_xlabel("trials $k$", fontsize=7)
-    axes.set_ylabel("valid. $C^{td}$" if model in BY_CTD else "−valid. loss", fontsize=7)
+    axes.set_ylabel(SCORES.get(selected_by(model), "own valid. score"), fontsize=7)
     axes.tick_params(labelsize=7)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True, min_n_ticks=1))
     axes.locator_params(axis="y", nbins=4)
