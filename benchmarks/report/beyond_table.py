@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from benchmarks.report.latex import Style, block, cell_text, coverage_note, floating, latex_arrow, marks_note
-from benchmarks.report.result_tables import HEADS
+from benchmarks.report.result_tables import HEADS, printed_order
 from benchmarks.results.names import DATASETS, in_order, model_order
 from benchmarks.results.tidy import TRUNCATIONS
 
@@ -25,14 +25,13 @@ def beyond_rows(cells: pd.DataFrame) -> pd.DataFrame:
     found = cells[(cells["table"] == "beyond") & cells["metric"].isin(METRICS)]
     if found.empty:
         raise ValueError("no cells for a table beyond the paper: no model was run that is not the paper's")
-    orders = {
-        "metric": list(METRICS),
-        "g_tau": in_order(found["g_tau"], ("", *TRUNCATIONS)),
-        "model": model_order(found["model"]),
-        "dataset": in_order(found["dataset"], list(DATASETS)),
-    }
-    keys = pd.DataFrame({k: found[k].map({v: i for i, v in enumerate(names)}) for k, names in orders.items()})
-    return found.loc[keys.sort_values(list(keys)).index].reset_index(drop=True)
+    return printed_order(
+        found,
+        metric=METRICS,
+        g_tau=in_order(found["g_tau"], ("", *TRUNCATIONS)),
+        model=model_order(found["model"]),
+        dataset=in_order(found["dataset"], list(DATASETS)),
+    )
 
 
 def render_beyond(cells: pd.DataFrame, style: Style) -> str:

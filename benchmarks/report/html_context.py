@@ -9,7 +9,7 @@ import pandas as pd
 from benchmarks.report.agreement import DISTANCES, VERDICTS, counts, signed_differences, table_name, yardsticks
 from benchmarks.report.claims.check import VERDICTS as CLAIM_VERDICTS
 from benchmarks.report.conventions import Comparison, summary
-from benchmarks.report.html_format import arrow, known, mean_and_error, number, plural, slug
+from benchmarks.report.html_format import arrow, cell_values, known, mean_and_error, number, plural, slug
 from benchmarks.report.latex import PAPER_SPLITS, PAPER_TRIALS
 from benchmarks.report.provenance import hyper_text, trial_rows
 from benchmarks.results import counting
@@ -189,32 +189,17 @@ def result_tables(run: Results, rows: pd.DataFrame) -> list[Row]:
 
 
 def _result(cell: Row | None, row: Row | None, key: tuple[str, ...]) -> Row:
+    shown = cell_values(cell) | {"verdict": row["verdict"] if row else "", "paper": "", "title": ""}
     if cell is None or not known(cell["mean"]):
-        text = "N/A" if cell is None or cell["status"] == "not_applicable" else cell["status"]
-        return {
-            "text": text,
-            "mean": "",
-            "mark": "",
-            "verdict": row["verdict"] if row else "",
-            "paper": "",
-            "title": "",
-        }
+        return shown
     trials = int(cell["n_trials"]) if known(cell["n_trials"]) else 0
     title = f"{cell['n_splits']} of {cell['n_planned']} splits, {plural(trials, 'trial')} each"
     if known(cell["p_value"]):
         title += f"; against SODEN p = {cell['p_value']:.2g}, corrected {cell['p_corrected']:.2g}"
     compared = row is not None and row["verdict"] != "not comparable"  # invented data have no published value
     paper = mean_and_error(row["paper_mean"], row["paper_standard_error"]) if row and compared else ""
-    return {
-        "text": mean_and_error(cell["mean"], cell["standard_error"]) + ("*" if cell["significant"] else ""),
-        "mean": cell["mean"],
-        "mark": cell["mark"],
-        "partial": cell["status"] == "partial",
-        "paper": paper,
-        "verdict": row["verdict"] if row else "",
-        "title": title,
-        "link": slug("rows", key[1], key[2]),
-    }
+    link = slug("rows", key[1], key[2])
+    return shown | {"partial": cell["status"] == "partial", "paper": paper, "title": title, "link": link}
 
 
 def extra_tables(run: Results) -> list[Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from benchmarks.results.names import higher_is_better
@@ -52,6 +53,15 @@ def plural(n: int, thing: str) -> str:
 def arrow(metric: str) -> str:
     """Where better is."""
     return "↑" if higher_is_better(metric) else "↓"
+
+
+def cell_values(cell: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A cell as printed, with its mean for sorting and its mark; without a mean, why there is none."""
+    if cell is None or not known(cell["mean"]):
+        why = "N/A" if cell is None or cell["status"] == "not_applicable" else cell["status"]
+        return {"text": why, "mean": "", "mark": ""}
+    text = mean_and_error(cell["mean"], cell["standard_error"]) + ("*" if cell["significant"] else "")
+    return {"text": text, "mean": cell["mean"], "mark": cell["mark"]}
 
 
 def slug(*parts: str) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from benchmarks.report.html_format import arrow, known, mean_and_error
+from benchmarks.report.html_format import arrow, cell_values
 from benchmarks.report.latex import Style, block, cell_text, coverage_note, floating, marks_note, truncation
+from benchmarks.report.result_tables import printed_order
 from benchmarks.results.folder import Results, Row
 from benchmarks.results.names import (
     DATASETS,
@@ -23,7 +24,7 @@ PREFIX = "metric_"  # of a table's name, so that a metric and a data set may sha
 # The page shows D-calibration as a test, with its own table.
 ELSEWHERE = ("dcal", "dcal_p")
 CAPTION = (
-    r"METRIC (DIRECTION is better) of all models, a metric beyond the paper's. The \textbf{bold} and "
+    r"METRIC (DIRECTION is better), a metric beyond the paper's. The \textbf{bold} and "
     r"\underline{underline} markers denote the best and the second best, the ($\pm$)~error bar the standard error of "
     r"the mean, the asterisk (*) a significant difference to SODEN under a paired t-test with p-value $<0.05$."
 )
@@ -36,16 +37,15 @@ def other_metrics(cells: pd.DataFrame) -> list[str]:
 
 
 def metric_rows(cells: pd.DataFrame, name: str) -> pd.DataFrame:
-    """The cells of one metric, in printed order; of a model that stands in several tables, those of the widest."""
-    found = cells[(cells["table"] != "ablation") & (cells["metric"] == name)]
-    found = found.drop_duplicates(["dataset", "model", "g_tau"], keep="last")
-    orders = {
-        "g_tau": in_order(found["g_tau"], ("", *TRUNCATIONS)),
-        "model": model_order(found["model"]),
-        "dataset": in_order(found["dataset"], list(DATASETS)),
-    }
-    keys = pd.DataFrame({key: found[key].map({v: i for i, v in enumerate(names)}) for key, names in orders.items()})
-    return found.loc[keys.sort_values(list(keys)).index].reset_index(drop=True)
+    """The cells of one metric, in printed order: all models' where one is not the paper's, else the main ones'."""
+    table = "beyond" if (cells["table"] == "beyond").any() else "main"
+    found = cells[(cells["table"] == table) & (cells["metric"] == name)]
+    return printed_order(
+        found,
+        g_tau=in_order(found["g_tau"], ("", *TRUNCATIONS)),
+        model=model_order(found["model"]),
+        dataset=in_order(found["dataset"], list(DATASETS)),
+    )
 
 
 def render_metric(cells: pd.DataFrame, name: str, style: Style) -> str:
@@ -79,17 +79,8 @@ def page_tables(run: Results) -> list[Row]:
         columns = list(dict.fromkeys((dataset, g_tau) for dataset, g_tau, _ in found))
         heads = [{"dataset": dataset_label(d), "mark": run.marks.get(d, ""), "g_tau": g} for d, g in columns]
         body = [
-            {"model": model_label(model), "cells": [_cell(found.get((*column, model))) for column in columns]}
+            {"model": model_label(model), "cells": [cell_values(found.get((*column, model))) for column in columns]}
             for model in dict.fromkeys(rows["model"])
         ]
         tables.append({"label": metric_label(name), "arrow": arrow(name), "heads": heads, "body": body})
     return tables
-
-
-def _cell(cell: Row | None) -> Row:
-    if cell is None or not known(cell["mean"]):
-        why = "N/A" if cell is None or cell["status"] == "not_applicable" else cell["status"]
-        return {"text": why, "mean": "", "mark": ""}
-    star = "*" if cell["significant"] else ""
-    text = mean_and_error(cell["mean"], cell["standard_error"]) + star
-    return {"text": text, "mean": cell["mean"], "mark": cell["mark"]}

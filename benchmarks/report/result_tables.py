@@ -55,7 +55,7 @@ def main_rows(cells: pd.DataFrame, dataset: str) -> pd.DataFrame:
     if found.empty:
         have = ", ".join(in_order(cells.loc[cells["table"] == "main", "dataset"], list(DATASETS))) or "none"
         raise ValueError(f"no cells for a table of {dataset!r}; the cells hold results for: {have}")
-    return _sorted(
+    return printed_order(
         found, g_tau=in_order(found["g_tau"], TRUNCATIONS), model=model_order(found["model"]), metric=METRICS
     )
 
@@ -65,7 +65,7 @@ def ablation_rows(cells: pd.DataFrame) -> pd.DataFrame:
     found = cells[(cells["table"] == "ablation") & cells["metric"].isin(("nll", "ctd"))]
     if found.empty:
         raise ValueError("no cells for the ablation table: it needs nll or ctd of soden, soden_ph or soden_cox")
-    return _sorted(
+    return printed_order(
         found,
         dataset=in_order(found["dataset"], list(DATASETS)),
         metric=("nll", "ctd"),
@@ -125,7 +125,8 @@ def _model(name: str, style: Style) -> str:
     return style.model(name) + (" (ours)" if name == "soden" else "")
 
 
-def _sorted(cells: pd.DataFrame, **orders: list[str] | tuple[str, ...]) -> pd.DataFrame:
+def printed_order(cells: pd.DataFrame, **orders: list[str] | tuple[str, ...]) -> pd.DataFrame:
+    """The rows by the first column's order, ties by the second's, and so on."""
     keys = {name: cells[name].map({value: i for i, value in enumerate(order)}) for name, order in orders.items()}
     return cells.loc[pd.DataFrame(keys).sort_values(list(keys)).index].reset_index(drop=True)
 

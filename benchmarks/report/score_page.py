@@ -8,7 +8,7 @@ import pandas as pd
 
 from benchmarks.data.dataset import Dataset
 from benchmarks.report.html import render
-from benchmarks.report.html_format import arrow, mean_and_error, number
+from benchmarks.report.html_format import arrow, cell_values, number
 from benchmarks.results.folder import Results
 from benchmarks.results.names import metric_label, model_label, model_order
 from benchmarks.results.statistics import ALPHA
@@ -41,19 +41,11 @@ def page(
         alpha=ALPHA,
         heads=[f"{metric_label(m)} {arrow(m)} {g}" for m, g in COLUMNS],
         body=[
-            {"label": labels[m], "own": m == name, "cells": [_cell(found.get((m, *key))) for key in COLUMNS]}
+            {"label": labels[m], "own": m == name, "cells": [cell_values(found.get((m, *key))) for key in COLUMNS]}
             for m in models
         ],
         tests=[_test(row, labels) for row in tests.to_dict("records") if (row["metric"], row["g_tau"]) in COLUMNS],
     )
-
-
-def _cell(cell: dict[Any, Any] | None) -> dict[str, Any]:
-    if cell is None or cell["mean"] != cell["mean"]:
-        return {"text": "N/A", "mark": "", "value": ""}
-    star = "*" if cell["significant"] else ""
-    text = mean_and_error(cell["mean"], cell["standard_error"]) + star
-    return {"text": text, "mark": cell["mark"], "value": cell["mean"]}
 
 
 def _test(row: dict[Any, Any], labels: dict[str, str]) -> dict[str, Any]:

@@ -85,17 +85,3 @@ def rank_models(cells: pd.DataFrame, metric: str) -> Ranking:
         critical_difference(k, n),
         tuple(sorted(map(str, set(wide.columns) - set(whole.columns)))),
     )
-
-
-def rank_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """metric, model, mean_rank, datasets, chi2, p_value, critical_difference: a row per ranked model."""
-    rows = []
-    for metric in METRICS:
-        try:
-            found = rank_models(cells, metric)
-        except TooFew:
-            continue
-        shared = (len(found.datasets), found.chi2, found.p_value, found.critical_difference)
-        rows += [(metric, model, rank, *shared) for model, rank in found.mean_ranks.items()]
-    columns = ["metric", "model", "mean_rank", "datasets", "chi2", "p_value", "critical_difference"]
-    return pd.DataFrame(rows, columns=columns)

@@ -14,10 +14,10 @@ from benchmarks.results.statistics import summarise
 
 
 def cells() -> pd.DataFrame:
-    """SODEN and a model of nobody's; D-calibration (lower is better), Uno's C (higher) at two truncations."""
+    """SODEN, a variant and a model of nobody's; D-calibration (lower is better), Uno's C (higher) twice truncated."""
     rows = [
         ("support", model, split, metric, g_tau, value + 0.01 * split)
-        for model, shift in {"soden": 0.0, "mine": 0.1, "soden_ph": 9.0}.items()
+        for model, shift in {"soden": 0.0, "mine": 0.1, "soden_ph": 0.05}.items()
         for metric, g_tau, value in (("dcal", "", 5 + shift), ("uno", "0.2", 0.6 + shift), ("uno", "0.4", 0.5 + shift))
         for split in (1, 2)
     ]
@@ -32,7 +32,12 @@ def test_every_metric_beyond_the_papers_has_a_table() -> None:
 
 def test_marks_follow_the_direction_of_the_metric() -> None:
     marks = {name: dict(metric_rows(cells(), name)[["model", "mark"]].to_numpy()) for name in ("dcal", "uno")}
-    assert marks == {"dcal": {"mine": "second", "soden": "best"}, "uno": {"mine": "best", "soden": "second"}}
+    assert marks == {
+        "dcal": {"mine": "", "soden": "best", "soden_ph": "second"},
+        "uno": {"mine": "best", "soden": "", "soden_ph": "second"},
+    }
+    main = cells().query("table != 'beyond'")  # without the other model: the main tables', which have no variants
+    assert dict(metric_rows(main, "uno")[["model", "mark"]].to_numpy()) == {"soden": "best"}
 
 
 def test_the_latex_has_a_block_per_truncation_and_says_what_is_better() -> None:
@@ -51,6 +56,6 @@ def test_the_page_has_what_the_run_has_and_d_calibration_elsewhere(tmp_path: Pat
     [table] = page_tables(read_results(folder))
     assert (table["label"], table["arrow"]) == ("Uno C", "↑")
     assert table["heads"][0] == {"dataset": "SUPPORT", "mark": "", "g_tau": "0.2"}
-    assert [row["model"] for row in table["body"]] == ["mine", "SODEN"]
+    assert [row["model"] for row in table["body"]] == ["mine", "SODEN", "SODEN-PH"]
     first = table["body"][0]["cells"][0]
     assert (first["text"], first["mark"]) == ("0.715 ±.005*", "best")  # on both splits by the same .1: p = 0

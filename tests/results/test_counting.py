@@ -22,7 +22,7 @@ from benchmarks.results.counting import corrected_interval, counted, counts, gai
 from benchmarks.results.folder import read_results
 from benchmarks.results.names import model_order
 from benchmarks.results.published import published_cells
-from benchmarks.results.ranks import TooFew, critical_difference, rank_models, rank_table
+from benchmarks.results.ranks import TooFew, critical_difference, rank_models
 from benchmarks.results.statistics import compare, paired_t
 from benchmarks.results.tidy import read_table
 from benchmarks.study.config import resolve
@@ -184,7 +184,6 @@ def test_ranks_follow_the_direction_and_share_ties() -> None:
 def test_too_few_are_not_ranked() -> None:
     with pytest.raises(TooFew, match="ibs: 2 models have a score on all of 3 data sets; ranks need at least 3 on 3"):
         rank_models(cells_of({"cox": [0.1, 0.2, 0.3], "soden": [0.1, 0.2, 0.3]}), "ibs")
-    assert rank_table(cells_of({"cox": [0.1]})).empty
 
 
 def test_cliques_are_the_largest_groups_within_the_critical_difference() -> None:

@@ -89,8 +89,7 @@ def _figure(run: View, dataset: str, trials: pd.DataFrame, models: list[str]) ->
     figure, axes = grid(rows, columns, 0.75 + 1.5 * rows)
     panels = [panel for row in axes for panel in row]
     for panel, model in zip(panels, models, strict=False):
-        mine = trials[trials["model"] == model]
-        _panel(panel, model, curves(mine), mine)
+        _panel(panel, model, curves(trials[trials["model"] == model]))
     for empty in panels[len(models) :]:
         empty.set_visible(False)
     name, mark = dataset_label(dataset), run.mark(dataset)
@@ -110,7 +109,7 @@ def _figure(run: View, dataset: str, trials: pd.DataFrame, models: list[str]) ->
     return Drawing(f"search_{dataset}", figure, caption, alt, ("trials.parquet",))
 
 
-def _panel(axes: Axes, model: str, found: Values, trials: pd.DataFrame) -> None:
+def _panel(axes: Axes, model: str, found: Values) -> None:
     title(axes, model_label(model))
     axes.set_xlabel("trials $k$", fontsize=7)
     axes.set_ylabel(SCORES.get(selected_by(model), "own valid. score"), fontsize=7)
