@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchmarks.report.conventions import NAMES, effect
+from benchmarks.report.conventions import effect
 from benchmarks.results.deviations import measured_effects, trained_otherwise
 from benchmarks.results.folder import Results
-from benchmarks.results.names import DATASETS, MODELS
+from benchmarks.results.names import dataset_label, metric_label, model_label
 from benchmarks.results.statistics import ALPHA
 
 MIMIC = Path(__file__).with_name("deviations_mimic.csv")  # made by `python -m benchmarks mimic effects`
@@ -274,7 +274,7 @@ def _conventions(run: Results, *metrics: str) -> str:
     """How far the paper's text and its numbers are apart on the same predictions of real data, all things together."""
     real = run.conventions[~run.conventions["dataset"].isin(run.marks)]
     parts = [
-        f"{DATASETS.get(name, name)} {NAMES[metric]} {mean:.4f} (largest {most:.4f})"
+        f"{dataset_label(name)} {metric_label(metric)} {mean:.4f} (largest {most:.4f})"
         for metric in metrics
         for name, mean, most in effect(real, metric)
     ]
@@ -285,7 +285,8 @@ def _alone(change: str, *more: str) -> str:
     """What this one change does to Cox and SODEN on the authors' splits (`python -m benchmarks deviations`)."""
     rows = measured_effects()
     parts = [
-        f"{DATASETS[row.dataset]} {NAMES[row.metric]} {MODELS[row.model]} {row.mean:.4f} (largest {row.largest:.4f})"
+        f"{dataset_label(row.dataset)} {metric_label(row.metric)} {model_label(row.model)} {row.mean:.4f} "
+        f"(largest {row.largest:.4f})"
         for row in rows[rows["change"] == change].itertuples()
     ]
     return "\n".join(["alone, on the authors' splits:", *parts, *more, ""]) if parts else ""
@@ -299,8 +300,8 @@ def _searched(change: str) -> str:
         return "not measured here: python -m benchmarks switches"
     lines = [f"{int(rows['splits'].max())} splits, 10 trials each, effect ± standard error:"]
     for (dataset, model), part in rows.groupby(["dataset", "model"], sort=False):
-        effects = (f"{NAMES[r.metric]} {r.effect:+.4f} ± {r.standard_error:.4f}" for r in part.itertuples())
-        lines.append(f"{DATASETS[dataset]} {MODELS[model]}: {', '.join(effects)}")
+        effects = (f"{metric_label(str(r.metric))} {r.effect:+.4f} ± {r.standard_error:.4f}" for r in part.itertuples())
+        lines.append(f"{dataset_label(str(dataset))} {model_label(str(model))}: {', '.join(effects)}")
     return "\n".join(lines)
 
 

@@ -39,7 +39,7 @@ def test_ranks_and_kendalls_tau() -> None:
     assert [c.family for c in found] == ["C-index"]
     base, swapped, reversed_ = found[0].rows
     assert (base.tau, swapped.tau, reversed_.tau) == pytest.approx((1, 4 / 6, -1))
-    assert (base.label, swapped.label, reversed_.label) == ("published Cᵗᵈ 1e-8", "text Cᵗᵈ 1e-8", "Antolini")
+    assert (base.label, swapped.label, reversed_.label) == ("published Cᵗᵈ 1e-8", "text Cᵗᵈ 1e-8", "Antolini C")
     assert base.ranks == {"cox": 4, "deepsurv": 3, "deephit": 2, "soden": 1}
     assert (swapped.same_order, swapped.same_best) == (False, True)
     assert (reversed_.best, reversed_.same_best) == (["cox"], False)
