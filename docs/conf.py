@@ -32,5 +32,8 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "default_thumb_file": None,
     "reset_modules": ("matplotlib",),
+    "notebook_extensions": set(),
+    "write_computation_times": False,
+    "min_reported_time": 3600,  # a page need not say how busy a machine was
     "capture_repr": (),
 }

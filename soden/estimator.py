@@ -275,7 +275,7 @@ class SODEN(Plots):
 
     @property
     def history_(self) -> dict[str, FloatArray]:
-        """{"train", "valid"}: the losses per epoch, shape (n_models, epochs); nan after a model's last epoch."""
+        """Losses per epoch under "train" and "valid", shape (n_models, epochs); nan after a model's last epoch."""
         if not self.__sklearn_is_fitted__():
             raise AttributeError(f"{type(self).__name__} has no history_ before fit")
         losses = np.full((2, len(self.reports_), max(len(report.history) for report in self.reports_)), np.nan)
@@ -290,10 +290,11 @@ class SODEN(Plots):
         epochs = [report.best_epoch for report in self.reports_]
         stopped = {report.stopped_by for report in self.reports_}
         lines = [
-            f"{type(self).__name__}, {len(self.models_)} model{'s' * (len(self.models_) > 1)} of {network:,} weights "
+            f"{type(self).__name__}, {_count(len(self.models_), 'model')} of {network:,} weights "
             f"({self.hidden} x {self.layers})",
             f"  data        {self.n_samples_:,} subjects, {self.n_events_:,} events "
-            f"({self.n_events_ / self.n_samples_:.0%}), {self.n_features_in_} features, times up to {self.horizon_:g}",
+            f"({self.n_events_ / self.n_samples_:.0%}), {_count(self.n_features_in_, 'feature')}, "
+            f"times up to {self.horizon_:g}",
             f"  training    best epoch {_span(epochs)} of at most {self.max_epochs}, "
             f"stopped by {', '.join(sorted(stopped))}",
             f"  validation  loss {_span([report.valid_loss for report in self.reports_], '.4f')} (times / their mean)",
@@ -359,6 +360,11 @@ class SODENCox(SODEN):
 def plain(values: dict[str, Any]) -> dict[str, Any]:
     """Numpy's numbers, as searches set them, turned into Python's: a saved file holds nothing else."""
     return {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
+
+
+def _count(n: int, what: str) -> str:
+    """1 feature, 2 features."""
+    return f"{n:,} {what}{'s' * (n != 1)}"
 
 
 def _span(values: list[Any], form: str = "") -> str:

@@ -24,11 +24,11 @@ model = SODEN().fit(X[~test], years[~test], event[~test])
 print(model.summary())
 
 # %%
-# Three women, all with common light chains but the last, who is 68 and has five times as much of them. The band is the
-# range over the five networks: narrow where there are many like her, wide where there are few.
-people = X.median().to_frame().T.loc[[0, 0, 0]].assign(age=[55, 68, 68], male=0)
-people.loc[:, ["kappa", "lambda"]] *= np.array([[1], [1], [5]])
-people.index = ["55 years old", "68 years old", "68, much light chain"]
+# Three women: two with common light chains, one with twice as much of them. The band is the range over the five
+# networks: narrow where there are many like her, wide where there are few.
+people = X.median().to_frame().T.loc[[0, 0, 0]].assign(age=[60, 75, 75], male=0)
+people.loc[:, ["kappa", "lambda"]] *= np.array([[1], [1], [2]])
+people.index = ["60 years old", "75 years old", "75, twice the light chain"]
 ax = model.plot_hazard(people, np.linspace(0, 13, 200))
 ax.set(xlabel="years", ylabel="deaths per person and year")
 
@@ -41,4 +41,4 @@ plt.show()
 # Order and curves in two numbers: concordance (1 is perfect, 1/2 is chance) and mean log-likelihood.
 outcome = X[test], years[test], event[test]
 print(f"C = {model.score(*outcome):.3f}, log-likelihood {model.log_likelihood(*outcome):.3f}")
-print("expected years of the next 10:", model.predict_expected(people, horizon=10).round(1))
+print("expected years of the next 10, of the three women:", model.predict_expected(people, horizon=10).round(1))

@@ -50,5 +50,5 @@ print(search.best_params_)
 print(f"C on {len(X_test)} patients not searched on: {best.score(X_test, y_test):.3f}")
 
 # %%
-# Curves can be judged instead: scikit-survival's Brier score wraps SODEN as it wraps its own models,
-# ``GridSearchCV(as_integrated_brier_score_scorer(SODEN(), times), {"estimator__hidden": [...]})``.
+# Curves can be judged instead of their order: scikit-survival's Brier score wraps SODEN as it wraps its own models, see
+# :doc:`../others`.
