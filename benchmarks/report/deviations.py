@@ -13,7 +13,7 @@ from benchmarks.results.folder import Results
 from benchmarks.results.names import DATASETS, MODELS
 from benchmarks.results.statistics import ALPHA
 
-MIMIC = Path(__file__).with_name("deviations_mimic.csv")  # made by `python -m benchmarks mimic effects`
+MIMIC = Path(__file__).with_name("deviations_mimic.csv")  # rows of `mimic effects --out FILE`
 CONVENTION = "evaluation.convention: published | text"
 
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,8 @@ import pytest
 
 from baselines.space import resolve as searched
 from benchmarks import data, registry
-from benchmarks.study import cost, cost_model, plan
+from benchmarks.__main__ import main
+from benchmarks.study import cost, cost_model, measure_costs, plan
 from benchmarks.study.config import resolve
 from benchmarks.study.trial import Key, hyper_parameters
 
@@ -118,3 +120,28 @@ def test_a_plan_loads_no_model() -> None:
     code = "import sys; from benchmarks.study import cost, cost_model; from benchmarks.study.config import resolve; "
     code += "import pandas as pd; cost.expected(resolve({'tier': 'paper'}), pd.read_csv(cost.MEASURED)); "
     subprocess.run([sys.executable, "-c", code + "sys.exit('torch' in sys.modules)"], check=True)
+
+
+def test_measuring_writes_where_it_is_told_and_leaves_the_projects_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The copies have the new rows of what was measured and the old ones of all else."""
+    before = {path: path.read_bytes() for path in (cost_model.TABLE, cost_model.WHOLE)}
+    (tmp_path / "run" / "data").mkdir(parents=True)
+    for name in ("data/mimic.npz", "trials.parquet"):
+        (tmp_path / "run" / name).write_text("")
+    row = TABLE[(TABLE["dataset"] == "mimic") & (TABLE["model"] == "soden")].iloc[:1].assign(peak_mb=1)
+    whole = pd.read_csv(cost_model.WHOLE)
+    new = whole[(whole["dataset"] == "mimic") & (whole["model"] == "soden")].assign(epochs=1.5)
+    monkeypatch.setattr(measure_costs, "measure", lambda run, dataset, *_: row.to_dict("records"))
+    monkeypatch.setattr(measure_costs, "measure_whole", lambda run: new)
+    out = tmp_path / "new"
+    assert main(["plan", "--measure-mimic", str(tmp_path / "run"), "--out", str(out)]) == 0
+    assert "cost_whole.csv; `plan` reads benchmarks/study/cost_whole.csv" in capsys.readouterr().out
+    found = pd.read_csv(out / "cost_model.csv")
+    own = (found["dataset"] == "mimic") & (found["model"] == "soden")
+    assert found[own]["peak_mb"].tolist() == [1]
+    others = ~((TABLE["dataset"] == "mimic") & (TABLE["model"] == "soden"))
+    assert len(found[~own]) == others.sum()
+    assert (pd.read_csv(out / "cost_whole.csv")["epochs"] == 1.5).sum() == 1
+    assert {path: path.read_bytes() for path in before} == before
