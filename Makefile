@@ -11,7 +11,7 @@ export NUMBA_NUM_THREADS ?= 1
 RUN := $(BIN)/python -m benchmarks run --cores $(CORES)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock quick small beyond paper verify test lint pdf speed clean
+.PHONY: help setup lock quick small beyond paper verify test lint docs pdf speed clean
 
 help:  ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ lint: $(STAMP)  ## ruff, mypy, snakefmt and snakemake --lint
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 	@$(BIN)/snakefmt --check Snakefile workflow && $(BIN)/snakemake --lint
 
+docs: $(STAMP)  ## the library's documentation, examples executed: docs/_build/html/index.html
+	@MPLBACKEND=Agg $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html && echo docs/_build/html/index.html
+
 pdf: $(STAMP)  ## the paper's tables from the published numbers as a PDF (needs LaTeX)
 	@$(BIN)/python -m benchmarks tables --published --out results/pdf --pdf
 
@@ -59,4 +62,4 @@ speed: $(STAMP)  ## time us against our peers (ratios)
 	@$(BIN)/python -m benchmarks.speed all --quick
 
 clean:  ## remove the environment and generated caches, never results
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build *.egg-info
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build docs/_build docs/gallery *.egg-info

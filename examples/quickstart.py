@@ -62,7 +62,7 @@ def main() -> None:
     parser.add_argument("--out", default="library.png")
     args = parser.parse_args()
     X, y, X_test, y_test = load(args.rows)
-    model = SODEN(hidden=32, layers=2, verbose=1).fit(X, y)
+    model = SODEN(verbose=1).fit(X, y)
     print(f"concordance on {len(X_test)} people not trained on: {model.score(X_test, y_test):.3f}")
     oldest = X_test.nlargest(5, "age")
     print("median survival of the five oldest, in years:", np.round(model.predict_median(oldest) / YEAR, 1))

@@ -35,15 +35,22 @@ class SODEN(Plots):
 
     Parameters
     ----------
-    hidden, layers:
-        Width and number of hidden layers of each network.
+    hidden:
+        Width of the hidden layers of each network.
+    layers:
+        Their number.
     gru_hidden:
         Width of the GRU that reads series (`seq=`).
-    lr, weight_decay, batch_size:
-        Of RMSProp; gradients longer than 100 are clipped. "auto" takes batches of a twentieth of the training rows,
-        at least 32 and at most 256.
-    max_epochs, patience:
-        Training stops after `patience` epochs without a better validation loss; the best is kept.
+    lr:
+        Learning rate of RMSProp; gradients longer than 100 are clipped.
+    weight_decay:
+        Pull of all weights towards 0.
+    batch_size:
+        Rows per step; "auto" takes a twentieth of the training rows, at least 32 and at most 256.
+    max_epochs:
+        Most passes over the training rows.
+    patience:
+        Training stops after so many epochs without a better validation loss; the best state is kept.
     n_models:
         Networks that are trained from other weights on other parts of the rows; S is the mean of theirs.
     validation_split:
@@ -62,20 +69,14 @@ class SODEN(Plots):
     random_state:
         Seed of the initial weights, batches and held-out rows; None for another fit each time.
 
-    Attributes
-    ----------
-    n_features_in_, feature_names_in_:
-        What predictions must be given; names where `fit` got a data frame.
-    n_samples_, n_events_:
-        Subjects and events of the last `fit`.
-    horizon_:
-        The largest training time.
-    unique_times_:
-        Training times, at most 1,000 of them: where step functions step.
-    history_:
-        {"train", "valid"}: the losses, arrays of shape (n_models, epochs), nan after a model's last epoch.
-    reports_, models_:
-        How each training went, and the fitted networks with their solvers, in scaled units.
+    Notes
+    -----
+    After `fit` there are also
+
+    - `n_features_in_` and, where `fit` got a data frame, `feature_names_in_`: what predictions must be given;
+    - `n_samples_`, `n_events_`, `horizon_`: subjects, events, and the largest time of the last fit;
+    - `unique_times_`: training times, at most 1,000 of them, where step functions step;
+    - `reports_`, `models_`: how each training went, and the networks with their solvers, in scaled units.
     """
 
     _model_class: ClassVar[type[OdeModel]] = Soden
@@ -86,11 +87,11 @@ class SODEN(Plots):
         layers: int = 2,
         gru_hidden: int = 16,
         lr: float = 3e-3,
-        weight_decay: float = 1e-6,
+        weight_decay: float = 1e-2,
         batch_size: int | str = 64,
         max_epochs: int = 100,
         patience: int = 10,
-        n_models: int = 1,
+        n_models: int = 5,
         validation_split: float = 0.2,
         standardise: bool = True,
         solver: str = "fast",
@@ -274,7 +275,7 @@ class SODEN(Plots):
 
     @property
     def history_(self) -> dict[str, FloatArray]:
-        """{"train", "valid"}: the losses per epoch, shape (n_models, epochs); nan after a model's last epoch."""
+        """Losses per epoch under "train" and "valid", shape (n_models, epochs); nan after a model's last epoch."""
         if not self.__sklearn_is_fitted__():
             raise AttributeError(f"{type(self).__name__} has no history_ before fit")
         losses = np.full((2, len(self.reports_), max(len(report.history) for report in self.reports_)), np.nan)
@@ -289,10 +290,11 @@ class SODEN(Plots):
         epochs = [report.best_epoch for report in self.reports_]
         stopped = {report.stopped_by for report in self.reports_}
         lines = [
-            f"{type(self).__name__}, {len(self.models_)} model{'s' * (len(self.models_) > 1)} of {network:,} weights "
+            f"{type(self).__name__}, {_count(len(self.models_), 'model')} of {network:,} weights "
             f"({self.hidden} x {self.layers})",
             f"  data        {self.n_samples_:,} subjects, {self.n_events_:,} events "
-            f"({self.n_events_ / self.n_samples_:.0%}), {self.n_features_in_} features, times up to {self.horizon_:g}",
+            f"({self.n_events_ / self.n_samples_:.0%}), {_count(self.n_features_in_, 'feature')}, "
+            f"times up to {self.horizon_:g}",
             f"  training    best epoch {_span(epochs)} of at most {self.max_epochs}, "
             f"stopped by {', '.join(sorted(stopped))}",
             f"  validation  loss {_span([report.valid_loss for report in self.reports_], '.4f')} (times / their mean)",
@@ -358,6 +360,11 @@ class SODENCox(SODEN):
 def plain(values: dict[str, Any]) -> dict[str, Any]:
     """Numpy's numbers, as searches set them, turned into Python's: a saved file holds nothing else."""
     return {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
+
+
+def _count(n: int, what: str) -> str:
+    """1 feature, 2 features."""
+    return f"{n:,} {what}{'s' * (n != 1)}"
 
 
 def _span(values: list[Any], form: str = "") -> str:

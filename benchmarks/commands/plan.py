@@ -11,6 +11,7 @@ import pandas as pd
 from benchmarks import data
 from benchmarks.commands._arguments import a_model, place, positive
 from benchmarks.data.files import replacing
+from benchmarks.results.names import dataset_label, model_label
 from benchmarks.study.config import read, resolve, tiers, with_tier
 from benchmarks.study.cost import (
     BUILD_DISK_MB,
@@ -43,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the expectation."""
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
     console = Console(highlight=False, soft_wrap=True)
     if args.measure or args.measure_mimic:
@@ -51,16 +52,19 @@ def run(args: argparse.Namespace) -> int:
     overlay = with_tier(read(args.configfile), args.tier) if args.configfile else with_tier({}, args.tier, "paper")
     config = resolve(overlay)
     costs = expected(config, pd.read_csv(MEASURED))
-    table = Table("data set", "model", "jobs", "trials", "s/trial", "core time", "peak MB", "scaled from")
+    names = (Column(text, no_wrap=True) for text in ("data set", "model"))
+    table = Table(*names, "jobs", "trials", "s/trial", "core time", "peak MB", "scaled from")
     for c in costs:
         source = c.scaled_from
-        total = duration(c.trials * c.seconds)
-        cells = (c.dataset, c.model, c.jobs, c.trials, f"{c.seconds:.1f}", total, f"{c.peak_mb:.0f}", source)
+        known = c.seconds == c.seconds  # nan where the model was never measured
+        each, total, most = (f"{c.seconds:.1f}", duration(c.trials * c.seconds), f"{c.peak_mb:.0f}") if known else "???"
+        where, who = dataset_label(c.dataset), model_label(c.model)
+        cells = (where, who, c.jobs, c.trials, each, total, most, source)
         table.add_row(*map(str, cells))
     console.print(table)
     seconds = sum(c.trials * c.seconds for c in costs if c.seconds == c.seconds)
     jobs, trials = sum(c.jobs for c in costs), sum(c.trials for c in costs)
-    memory = max((c.peak_mb for c in costs), default=0) * args.cores
+    memory = max((c.peak_mb for c in costs if c.peak_mb == c.peak_mb), default=0) * args.cores
     disk = jobs * STATE_MB + trials * ROW_MB + 5 * len(data.names())
     built, scored, peak = around_trials(config, costs)
     disk += BUILD_DISK_MB * part_of_mimic(config) if built else 0

@@ -10,7 +10,7 @@ import pandas as pd
 
 from baselines.space import Distribution, PerDataset
 from benchmarks.report.latex import Style, floating, marks_note, red
-from benchmarks.results.names import DATASETS, MODELS, escape, in_order, label
+from benchmarks.results.names import MODELS, escape, in_order
 from benchmarks.results.tidy import require
 
 Spaces = Mapping[str, Mapping[str, Distribution]]  # model -> its search space
@@ -74,7 +74,7 @@ def render_datasets(datasets: pd.DataFrame, style: Style) -> str:
 
 
 def _dataset_line(row: Mapping[str, Any], style: Style, same_subjects: bool) -> str:
-    name = label(row["dataset"], DATASETS, style.labels)
+    name = style.dataset(row["dataset"])
     features = str(row["p"])
     if row["seq_channels"]:
         features = rf"{row['p']}+{row['seq_channels']}$\times${row['seq_steps']}"
@@ -102,7 +102,7 @@ def hyper_parameter_rows(spaces: Spaces, style: Style) -> pd.DataFrame:
             if distribution is not None and not isinstance(distribution, PerDataset):
                 ranges.setdefault(distribution.latex(), []).append(model)
         for text, models in ranges.items():
-            printed = ", ".join(label(model, MODELS, style.labels) for model in models)
+            printed = ", ".join(style.model(model) for model in models)
             name = HYPER_PARAMETERS.get(key, escape(key))
             if "MODELS" not in name and len(models) < len(searched):
                 name += " (MODELS)"

@@ -30,7 +30,7 @@ from benchmarks.data.files import replacing
 from benchmarks.data.preprocess import prepared
 from benchmarks.data.splits import Split
 from benchmarks.study.config import resolve
-from benchmarks.study.cost_model import DRAWN, TABLE, WHOLE
+from benchmarks.study.cost_model import DRAWN, TABLE, WHOLE, estimate
 from benchmarks.study.plan import models_for
 from benchmarks.study.trial import Key, fit_seed, hyper_parameters, run_trial
 from soden.types import SurvivalData
@@ -131,17 +131,32 @@ def measure_run(run: Path, configurations: int, models: Collection[str], out: Pa
     found = [row for name in names for row in measure(run, name, configurations, models)]
     written = [_renewed(TABLE, pd.DataFrame(found), out)]
     if (run / "trials.parquet").exists():
-        written.append(_renewed(WHOLE, measure_whole(run), out))
+        written.append(_renewed(WHOLE, measure_whole(run, written[0]), out))  # beside the table just measured
     return written
 
 
-def measure_whole(run: Path) -> pd.DataFrame:
-    """Mean epochs of the trials that ended well, and CPU seconds and peak memory of scoring a split's chosen model."""
+def measure_whole(run: Path, table: Path) -> pd.DataFrame:
+    """Epochs of the trials that ended well, what they took over what was predicted, and the cost of scoring."""
     trials = pd.read_parquet(run / "trials.parquet")
-    means = trials[trials["status"] == "ok"].groupby(["dataset", "model"])["epochs"].agg(epochs="mean", trials="size")
-    rows = means.round(1).reset_index()
-    scored = [_evaluate(run, str(row.dataset), str(row.model)) for row in rows.itertuples()]
-    return rows.assign(**pd.DataFrame(scored))
+    groups = trials[trials["status"] == "ok"].groupby(["dataset", "model"])
+    rows = [
+        {"dataset": dataset, "model": model, **whole(str(dataset), str(model), found, table)}
+        | _evaluate(run, str(dataset), str(model))
+        for (dataset, model), found in groups
+    ]
+    return pd.DataFrame(rows)
+
+
+def whole(dataset: str, model: str, trials: pd.DataFrame, table: Path = TABLE) -> Row:
+    """Mean epochs, number of trials, and seconds over those predicted for their configurations and epochs."""
+    hypers = trials[[f"hp_{name}" for name in DRAWN if f"hp_{name}" in trials]].fillna(0)
+    hypers.columns = [name.removeprefix("hp_") for name in hypers]
+    predicted = 0.0
+    for hyper, epochs in zip(hypers.to_dict("records"), trials["epochs"], strict=True):
+        found = estimate(dataset, model, {name: hyper.get(name, 0) for name in DRAWN}, table)
+        predicted += found.once_seconds + epochs * found.epoch_seconds
+    factor = float(trials["cpu_seconds"].sum()) / predicted
+    return {"epochs": round(float(trials["epochs"].mean()), 1), "trials": len(trials), "factor": round(factor, 2)}
 
 
 def _evaluate(run: Path, dataset: str, model: str) -> Row:

@@ -13,7 +13,7 @@ from soden import SODEN, SODENPH, FitDiverged, SODENCox
 from soden.inputs import held_out_rows
 
 CLASSES = (SODEN, SODENPH, SODENCox)
-SMALL = {"hidden": 8, "layers": 1, "max_epochs": 5, "lr": 1e-2}
+SMALL = {"hidden": 8, "layers": 1, "max_epochs": 5, "lr": 1e-2, "weight_decay": 1e-6, "n_models": 1}
 TIMES = np.array([0.0, 30.0, 200.0, 365.0, 1000.0, 20000.0])  # days; the last is beyond all training times
 
 
@@ -75,7 +75,7 @@ def test_recovers_known_survival_curves(cls):
     X, time, event = simulate(3000, seed=1)
     new = np.array([[40.0, 0.0, 3.0], [50.0, 0.0, 3.0], [60.0, 0.0, 3.0]])
     t = np.array([50.0, 150.0, 365.0, 700.0])
-    model = cls(hidden=16, batch_size=128, lr=5e-3, max_epochs=20).fit(X, time, event)
+    model = cls(hidden=16, batch_size=128, lr=5e-3, max_epochs=20, n_models=1).fit(X, time, event)
     truth = np.exp(-t * np.exp(0.07 * (new[:, :1] - 50)) / 365)
     assert np.abs(model.predict_survival(new, t) - truth).mean() < 0.03
     median = 365 * np.log(2) * np.exp(-0.07 * (new[:, 0] - 50))
