@@ -21,7 +21,7 @@ GROUPS = {
     "Check a number": ("verify", "explain", "audit", "sanity"),
     "Data, and models made elsewhere": ("datasets", "mimic", "splits", "score"),
     "From results": ("tables", "figures", "report"),
-    "Keep the reference": ("renew", "adopt", "deviations", "hindsight", "rounding"),
+    "Keep the reference": ("renew", "adopt", "deviations", "switches", "hindsight", "rounding"),
     "More": (),
     "Called by the rules of the workflow": ("data", "split", "tune", "evaluate", "gather", "simulate"),
 }

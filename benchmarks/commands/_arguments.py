@@ -9,7 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks import registry
 from benchmarks.study.config import KEPT, ROOT
+
+# The paper's numbers and the reference run, and the sources: what a verb measures is put there by hand, if at all.
+OURS = (*(f"results/{name}" for name in KEPT), "figures/reference", "soden", "baselines", "benchmarks", "workflow")
+OURS += ("config", "docs", "examples", "tests")
 
 
 def at_least(least: int) -> Callable[[str], int]:
@@ -60,10 +65,17 @@ def pairs(text: str) -> list[tuple[int, int]]:
     return found
 
 
+def a_model(name: str) -> str:
+    """A model of this project."""
+    if name not in (known := registry.names()):
+        raise ArgumentTypeError(f"unknown model {name!r}; choose among {', '.join(known)}")
+    return name
+
+
 def place(text: str) -> Path:
-    """Where a verb may write: anywhere but over the paper's numbers and the reference run, which are under git."""
+    """Where a verb may write: anywhere but over what the project keeps under git."""
     path = Path(text)
-    for name in KEPT:
-        if path.resolve().is_relative_to(ROOT / "results" / name):
-            raise ArgumentTypeError(f"got {text!r}; results/{name} belongs to the project: choose another place")
+    for name in OURS:
+        if path.resolve().is_relative_to(ROOT / name):
+            raise ArgumentTypeError(f"got {text!r}; {name} belongs to the project: choose another place")
     return path

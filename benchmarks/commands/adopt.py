@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchmarks import code, data, registry
-from benchmarks.commands._arguments import positive
+from benchmarks import code, data
+from benchmarks.commands._arguments import a_model, positive
 from benchmarks.results.folder import find_run, read_trials
 from benchmarks.study import rows
 from benchmarks.study.audit import Again, pick
@@ -25,15 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command-line form."""
     parser.add_argument("--run", dest="name", default="reference", help="name or folder of a run")
     parser.add_argument("--n", type=positive, default=50, help="rows of each touched model that are run again")
-    parser.add_argument("--models", nargs="+", type=known, help="only these")
+    parser.add_argument("--models", nargs="+", type=a_model, help="only these")
     parser.add_argument("--directory", type=Path, default=ROOT, help="where results/ is")
-
-
-def known(name: str) -> str:
-    """A model of this project."""
-    if name not in registry.names():
-        raise argparse.ArgumentTypeError(f"unknown model {name!r}; choose among {', '.join(registry.names())}")
-    return name
 
 
 def run(args: argparse.Namespace) -> int:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
+from benchmarks.commands._arguments import place
 from benchmarks.data.files import replacing
-from benchmarks.results.deviations import FILE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command-line form."""
-    parser.add_argument("--out", type=Path, default=FILE, help="CSV to write; default: where the report reads it")
+    parser.add_argument("--out", type=place, required=True, help="CSV to write; reports read that of the reference")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from benchmarks import data
+from benchmarks.commands._arguments import place
 from benchmarks.commands.tune import add_setting_arguments, settings_from
 from benchmarks.study.evaluate import evaluate_model, write
 from benchmarks.study.rows import read_tables
@@ -19,8 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", required=True)
     parser.add_argument("--trials", type=Path, nargs="+", required=True, help="parquet files of trial rows")
     add_setting_arguments(parser)
-    parser.add_argument("--out", type=Path, required=True, help="scores parquet; curves are written beside it")
-    parser.add_argument("--chosen", type=Path, required=True, help="JSON of the chosen trials")
+    parser.add_argument("--out", type=place, required=True, help="scores parquet; curves are written beside it")
+    parser.add_argument("--chosen", type=place, required=True, help="JSON of the chosen trials")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -19,6 +19,7 @@ from benchmarks.data.mimic3.cohort import build_cohort
 from benchmarks.data.mimic3.events import TABLES, build_events
 from benchmarks.data.mimic3.features import build_features
 from benchmarks.data.mimic3.load import VARIABLE
+from benchmarks.data.mimic3.tables import refuse_same
 
 STAGES = {
     "build": "all stages; writes nothing unless all succeed",
@@ -59,6 +60,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run_stage(args: argparse.Namespace) -> None:
+    if args.stage == "events":
+        refuse_same(args.raw, args.out)
     if args.stage in ("events", "features") and not (args.out / "cohort.json").is_file():
         raise ValueError(f"{args.out} holds no cohort.json; `python -m benchmarks mimic cohort --out {args.out}` first")
     match args.stage:

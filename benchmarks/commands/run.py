@@ -113,7 +113,8 @@ def _announce(results: Path, config: Mapping[str, Any], console: Console) -> Non
         return
     from benchmarks.study.preview import preview, sentences
 
-    for line in sentences(preview(results, config, status.available(results, config)), config["known"]):
+    known = short(Path(config["known"])) if config["known"] else ""
+    for line in sentences(preview(results, config, status.available(results, config)), known):
         console.print(line)
 
 

@@ -1,13 +1,13 @@
-"""Search again with one thing of the training changed at a time, and measure what it does to the cells."""
+"""Search again with one thing of the training changed: what each does to the cells."""
 
 from __future__ import annotations
 
 import argparse
-import json
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
 from benchmarks.commands._arguments import positive
+from benchmarks.study import journal
 from benchmarks.study.config import ROOT
 
 
@@ -30,18 +30,18 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"--changes {wrong[0]!r} is none of: {', '.join(repr(n) for n in CHANGES if n != NONE)}")
     folder = args.directory / "results" / "switches"
     folder.mkdir(parents=True, exist_ok=True)
-    journal = folder / "scores.jsonl"
-    rows = [json.loads(line) for line in journal.read_text().splitlines()] if journal.is_file() else []
+    path = folder / "scores.jsonl"
+    rows = list(journal.read(path)) if path.is_file() else []
+    writer = journal.Journal(path)
     done = {(r["change"], r["dataset"], r["model"], r["split"]) for r in rows}
     wanted = [j for j in jobs() if j not in done and (not args.changes or j[0] in (NONE, *args.changes))]
     print(f"{len(wanted)} searches of ten trials to run, {len(done)} there already")
     for name in {job[1] for job in wanted}:
         _dataset(name)  # fetched here, once, if it has to be
-    with ProcessPoolExecutor(args.jobs) as pool, journal.open("a") as file:
+    with ProcessPoolExecutor(args.jobs) as pool:
         for number, future in enumerate(as_completed([pool.submit(scores, job) for job in wanted]), start=1):
             found = future.result()
-            file.write("".join(json.dumps(row) + "\n" for row in found))
-            file.flush()
+            writer.append(*found)
             rows += found
             if number % 20 == 0 or number == len(wanted):
                 print(f"  {number}/{len(wanted)}", flush=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from baselines.contract import TrialOptions
 from benchmarks import data
-from benchmarks.commands._arguments import device, json_map, natural, pairs, positive
+from benchmarks.commands._arguments import device, json_map, natural, pairs, place, positive
 from benchmarks.study import rows
 from benchmarks.study.tune import Settings, Tuner, pin_threads
 
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pairs", type=pairs, required=True, help="split:trial pairs, e.g. 1:0,1:1")
     add_setting_arguments(parser)
     parser.add_argument("--keep-failed", action="store_true", help="go on with failed trials as rows")
-    parser.add_argument("--out", type=Path, required=True, help="parquet of trial rows; the journal is beside it")
+    parser.add_argument("--out", type=place, required=True, help="parquet of trial rows; the journal is beside it")
 
 
 def run(args: argparse.Namespace) -> int:

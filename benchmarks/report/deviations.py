@@ -13,7 +13,7 @@ from benchmarks.results.folder import Results
 from benchmarks.results.names import dataset_label, metric_label, model_label
 from benchmarks.results.statistics import ALPHA
 
-MIMIC = Path(__file__).with_name("deviations_mimic.csv")  # made by `python -m benchmarks mimic effects`
+MIMIC = Path(__file__).with_name("deviations_mimic.csv")  # rows of `mimic effects --out FILE`
 SHOWN = ("ctd", "ibll", "ibs", "nll")  # the paper's metrics
 CONVENTION = "evaluation.convention: published | text"
 

@@ -13,7 +13,7 @@ from benchmarks import registry
 from benchmarks.results.files import read_parquet
 from benchmarks.study import cost_model, plan
 
-# Mean seconds and peak memory of full-length trials, one thread; made by `plan --measure` from a run's trials. For
+# Mean seconds and peak memory of full-length trials, one thread; `plan --measure RUN` prints those of a run. For
 # MIMIC and MIMIC-SEQ, whose trials differ a hundredfold, each configuration's cost is modelled (cost_model.py).
 MEASURED = Path(__file__).with_name("measured_costs.csv")
 # Subjects of the data sets, to scale a set that was never measured from one that was: a step's cost grows with the

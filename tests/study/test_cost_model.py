@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,9 +12,8 @@ import pytest
 from baselines.space import resolve as searched
 from benchmarks import data, registry
 from benchmarks.__main__ import main
-from benchmarks.study import cost, cost_model, plan
+from benchmarks.study import cost, cost_model, measure_costs, plan
 from benchmarks.study.config import resolve
-from benchmarks.study.measure_costs import whole
 from benchmarks.study.trial import Key, hyper_parameters
 
 PAPER = resolve({"tier": "paper"})
@@ -85,7 +85,7 @@ def test_whole_trials_say_how_far_the_prediction_is_off() -> None:
     found = cost_model.estimate("mimic_seq", "soden", {name.removeprefix("hp_"): v for name, v in hyper.items()})
     seconds = [2 * (found.once_seconds + n * found.epoch_seconds) for n in (10, 30)]
     trials = pd.DataFrame([hyper, hyper]).assign(epochs=[10, 30], cpu_seconds=seconds)
-    assert whole("mimic_seq", "soden", trials) == {"epochs": 20.0, "trials": 2, "factor": 2.0}
+    assert measure_costs.whole("mimic_seq", "soden", trials) == {"epochs": 20.0, "trials": 2, "factor": 2.0}
 
 
 def test_intervals_cost_only_models_that_have_them() -> None:
@@ -138,3 +138,28 @@ def test_a_plan_loads_no_model() -> None:
     code = "import sys; from benchmarks.study import cost, cost_model; from benchmarks.study.config import resolve; "
     code += "import pandas as pd; cost.expected(resolve({'tier': 'paper'}), pd.read_csv(cost.MEASURED)); "
     subprocess.run([sys.executable, "-c", code + "sys.exit('torch' in sys.modules)"], check=True)
+
+
+def test_measuring_writes_where_it_is_told_and_leaves_the_projects_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The copies have the new rows of what was measured and the old ones of all else."""
+    before = {path: path.read_bytes() for path in (cost_model.TABLE, cost_model.WHOLE)}
+    (tmp_path / "run" / "data").mkdir(parents=True)
+    for name in ("data/mimic.npz", "trials.parquet"):
+        (tmp_path / "run" / name).write_text("")
+    row = TABLE[(TABLE["dataset"] == "mimic") & (TABLE["model"] == "soden")].iloc[:1].assign(peak_mb=1)
+    whole = pd.read_csv(cost_model.WHOLE)
+    new = whole[(whole["dataset"] == "mimic") & (whole["model"] == "soden")].assign(epochs=1.5)
+    monkeypatch.setattr(measure_costs, "measure", lambda run, dataset, *_: row.to_dict("records"))
+    monkeypatch.setattr(measure_costs, "measure_whole", lambda run, table: new)
+    out = tmp_path / "new"
+    assert main(["plan", "--measure-mimic", str(tmp_path / "run"), "--out", str(out)]) == 0
+    assert "cost_whole.csv; `plan` reads benchmarks/study/cost_whole.csv" in capsys.readouterr().out
+    found = pd.read_csv(out / "cost_model.csv")
+    own = (found["dataset"] == "mimic") & (found["model"] == "soden")
+    assert found[own]["peak_mb"].tolist() == [1]
+    others = ~((TABLE["dataset"] == "mimic") & (TABLE["model"] == "soden"))
+    assert len(found[~own]) == others.sum()
+    assert (pd.read_csv(out / "cost_whole.csv")["epochs"] == 1.5).sum() == 1
+    assert {path: path.read_bytes() for path in before} == before

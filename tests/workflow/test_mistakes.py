@@ -83,6 +83,7 @@ CONFIG = [line.split(" | ") for line in """
 """.strip().splitlines()]  # fmt: skip
 # What there is, by the folders that hold it: a file more is a name more, and no test fails.
 THERE = {
+    "{clone}": str(ROOT),
     "{kept}": str(ROOT / "results"),
     "{tiers}": ", ".join(sorted(path.stem for path in (ROOT / "config").glob("*.yaml"))),
     "{datasets}": ", ".join(data.names()),
@@ -149,6 +150,7 @@ def _begun_runs(results: Path) -> None:
 def before(world: Path) -> dict[Path, bytes]:
     """Everything there was: of the world, and of the project where a run could do harm."""
     ours = [p for folder in ("results/published", "results/reference", "config") for p in (ROOT / folder).rglob("*")]
+    ours += (ROOT / "benchmarks").rglob("*.csv")
     return {path: path.read_bytes() for path in [*world.rglob("*"), *ours] if path.is_file()}
 
 
