@@ -111,6 +111,37 @@ def test_weights_and_entries_are_routed():
     assert model.n_samples_ == 100
 
 
+def test_cross_val_score_is_the_score_of_each_part():
+    from sklearn.model_selection import KFold, cross_val_score
+
+    folds = KFold(3)
+    found = cross_val_score(SODEN(**SMALL), X, Y, cv=folds, error_score="raise")
+    by_hand = [SODEN(**SMALL).fit(X[a], Y[a]).score(X[b], Y[b]) for a, b in folds.split(X)]
+    assert found.tolist() == by_hand
+
+
+# shap colours its maps by methods that matplotlib is about to rename.
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning:shap")
+def test_survshap_explains_a_curve():
+    """Shapley's efficiency: at each time the contributions sum to S of this person minus the mean S of the background.
+
+    The hazard of simulate() hangs on the first feature alone.
+    """
+    import pandas as pd
+    from survshap import PredictSurvSHAP, SurvivalModelExplainer
+
+    frame = pd.DataFrame(X, columns=["age", "noise", "scale"])
+    model = SODEN(**{**SMALL, "max_epochs": 30}).fit(frame, Y)
+    old = frame.nlargest(1, "age")
+    explained = PredictSurvSHAP(random_state=0)
+    explained.fit(SurvivalModelExplainer(model, frame[:50], Y[:50]), old)
+    parts = explained.result.set_index("variable_name").filter(like="t = ")
+    S = model.predict_survival(pd.concat([old, frame[:50]]), explained.timestamps)
+    # survshap solves a weighted regression for them, with a ridge of its own.
+    np.testing.assert_allclose(parts.sum(), S[0] - S[1:].mean(axis=0), atol=1e-6)
+    assert parts.abs().mean(axis=1).idxmax() == "age"
+
+
 def test_permutation_importance_finds_the_feature_that_counts():
     from sklearn.inspection import permutation_importance
 

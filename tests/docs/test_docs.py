@@ -1,0 +1,99 @@
+"""The documentation: its code runs, its reference is whole, its pages are built without a warning and fit a telephone."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import ROOT
+from support.chromium import Page, find_chromium
+
+from benchmarks.__main__ import verbs
+from soden import SODEN
+
+mpl.use("Agg")
+DOCS = ROOT / "docs"
+
+
+def python_blocks(name: str) -> str:
+    """All Python of a page, in order."""
+    found = re.findall(r"\.\. code-block:: python\n\n((?:(?:   .*)?\n)+)", (DOCS / name).read_text())
+    return "\n".join(textwrap.dedent(block) for block in found)
+
+
+def names_in_the_text() -> dict[str, Any]:
+    """What the pages take for granted: GBSG2, followed for 2,000 days, so that every part of it reaches the end."""
+    from sksurv.datasets import load_gbsg2
+
+    frame, y = load_gbsg2()
+    X = pd.get_dummies(frame, drop_first=True, dtype=float)
+    time, event = np.minimum(y["time"], 2000.0), y["cens"] & (y["time"] < 2000)
+    return {"X": X, "time": time, "event": event, "times": np.linspace(200, 1800, 9)}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning:shap")
+def test_the_code_of_the_pages_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    run = names_in_the_text()
+    exec(python_blocks("others.rst"), run)
+    assert run["search"].best_score_ > -0.25  # the Brier score of S = 1/2
+    assert "horTh_yes" in capsys.readouterr().out
+    run |= {"model": run["search"].best_estimator_.estimator_}
+    exec(python_blocks("benchmark.rst"), run)
+    printed = capsys.readouterr().out
+    assert re.search(r"^ctd 0\.4 0\.[67]\d*$", printed, re.MULTILINE)
+    exec(python_blocks("index.rst"), run)
+    assert "586 subjects" in capsys.readouterr().out
+
+
+def test_every_public_method_is_in_the_reference() -> None:
+    said = set(re.findall(r"auto(?:method|property):: SODEN\.(\w+)", (DOCS / "api.rst").read_text()))
+    methods = {name for name in dir(SODEN) if not name.startswith("_")}
+    assert said == methods - {"scaling_"}  # of the first member, for whoever reads the code
+
+
+def test_every_command_is_a_verb() -> None:
+    used = set(re.findall(r"python -m benchmarks ([a-z]+)", (DOCS / "benchmark.rst").read_text()))
+    assert {"explain", "audit", "score", "splits"} <= used <= set(verbs())
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pages, examples not executed (`make docs` does that), in a copy: the gallery is written beside its sources."""
+    copy = tmp_path_factory.mktemp("site")
+    leave = shutil.ignore_patterns("_build", "gallery", "__pycache__")
+    shutil.copytree(DOCS, copy / "docs", ignore=leave)
+    shutil.copytree(ROOT / "examples" / "gallery", copy / "examples" / "gallery")
+    for name in ("benchmarks/defaults/chosen.csv", "benchmarks/defaults/confirmed.csv", "figures/reference/library.png"):
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, copy / name)
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-D", "plot_gallery=0", "-b", "html"]
+    done = subprocess.run(
+        [*command, str(copy / "docs"), str(copy / "html")],
+        cwd=ROOT, capture_output=True, text=True, env={**os.environ, "MPLBACKEND": "Agg"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return copy / "html"
+
+
+def test_pages_fit_their_screen_and_need_no_network(site: Path) -> None:
+    binary = find_chromium()
+    if binary is None:
+        pytest.skip("needs chromium (Debian: apt-get install chromium)")
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) > 10
+    with Page(binary) as browser:
+        for page in pages:
+            for width in (390, 1280):
+                browser.open(page, width)
+                assert browser.run("[innerWidth, document.documentElement.scrollWidth]") == [width, width], page.name
+                assert browser.run("[...document.images].every(i => i.complete && i.naturalWidth > 0)"), page.name
+        assert browser.complaints == []
