@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from baselines.space import Distribution, PerDataset
+from baselines.space import Choice, Distribution, PerDataset
 from benchmarks.report.latex import Style, floating, marks_note, red
 from benchmarks.results.names import MODELS, escape, in_order
 from benchmarks.results.tidy import require
@@ -88,6 +88,16 @@ def _dataset_line(row: Mapping[str, Any], style: Style, same_subjects: bool) -> 
     return rf"\small{{{name}}}{suffix} & " + " & ".join(values) + r" \\"
 
 
+def printed_range(distribution: Distribution) -> str:
+    """As the paper prints it; a choice with words in it, which the paper has none of, value by value."""
+    if not isinstance(distribution, Choice) or not any(isinstance(v, str | None) for v in distribution.values):
+        return distribution.latex()
+    texts = (
+        rf"\text{{{escape(str(v))}}}" if isinstance(v, str | bool | None) else f"{v:g}" for v in distribution.values
+    )
+    return r"$\{" + ", ".join(texts) + r"\}$"
+
+
 def hyper_parameter_rows(spaces: Spaces, style: Style) -> pd.DataFrame:
     """One row per hyper-parameter and range of the paper's models: parameter, label, range, models.
 
@@ -100,7 +110,7 @@ def hyper_parameter_rows(spaces: Spaces, style: Style) -> pd.DataFrame:
         for model in in_order(searched, [*HYPER_MODELS, *MODELS]):
             distribution = searched[model].get(key)
             if distribution is not None and not isinstance(distribution, PerDataset):
-                ranges.setdefault(distribution.latex(), []).append(model)
+                ranges.setdefault(printed_range(distribution), []).append(model)
         for text, models in ranges.items():
             printed = ", ".join(style.model(model) for model in models)
             name = HYPER_PARAMETERS.get(key, escape(key))

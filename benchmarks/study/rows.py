@@ -143,7 +143,7 @@ def read_tables(paths: Iterable[Path]) -> list[Row]:
                 f"{path} is not a readable table of trials ({error}); delete it and run again: the journal beside it "
                 "has every finished trial"
             ) from error
-        if lost := [name for name in ("split", "trial", "status", "hyper") if name not in frame]:
+        if lost := [name for name in ("split", "trial", "hyper") if name not in frame]:
             raise ValueError(f"{path} is not a table of trials: it lacks {', '.join(lost)}; check the path")
         rows += plain_rows(frame)
     return sorted(rows, key=lambda r: (r["split"], r["trial"]))
