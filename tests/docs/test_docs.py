@@ -1,4 +1,4 @@
-"""The documentation: its code runs, its reference is whole, its pages are built without a warning and fit a telephone."""
+"""The documentation: its code runs, its reference is whole, its pages build without a warning and fit a telephone."""
 
 import os
 import re
@@ -67,12 +67,13 @@ def test_every_command_is_a_verb() -> None:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The pages, examples not executed (`make docs` does that), in a copy: the gallery is written beside its sources."""
+    """The pages in a copy, since the gallery is written beside its sources; `make docs` executes the examples."""
     copy = tmp_path_factory.mktemp("site")
     leave = shutil.ignore_patterns("_build", "gallery", "__pycache__")
     shutil.copytree(DOCS, copy / "docs", ignore=leave)
     shutil.copytree(ROOT / "examples" / "gallery", copy / "examples" / "gallery")
-    for name in ("benchmarks/defaults/chosen.csv", "benchmarks/defaults/confirmed.csv", "figures/reference/library.png"):
+    tables = ("benchmarks/defaults/chosen.csv", "benchmarks/defaults/confirmed.csv")
+    for name in (*tables, "figures/reference/library.png"):
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, copy / name)
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-D", "plot_gallery=0", "-b", "html"]
