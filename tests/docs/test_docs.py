@@ -67,7 +67,7 @@ def test_every_command_is_a_verb() -> None:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The pages, examples not executed (`make docs` does that), in a copy: the gallery lies beside its sources."""
+    """The pages in a copy, since the gallery is written beside its sources; `make docs` executes the examples."""
     copy = tmp_path_factory.mktemp("site")
     leave = shutil.ignore_patterns("_build", "gallery", "__pycache__")
     shutil.copytree(DOCS, copy / "docs", ignore=leave)
