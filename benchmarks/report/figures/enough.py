@@ -46,9 +46,8 @@ def _figure(run: View, dataset: str, found: pd.DataFrame) -> Drawing:
         _panel(panel, found[found["metric"] == metric], models)
         panel.set_ylabel(f"{text} {latex_arrow(metric)}")
     name, mark = dataset_label(dataset), run.mark(dataset)
-    figure.suptitle(heading(name, mark, run.effort(dataset)), fontsize=9)
     handles = [handle(model_label(m), look(m), markersize=3) for m in models]
-    legend(figure, handles, fontsize=6.5)
+    legend(figure, handles, title=heading(name, mark, run.effort(dataset)), title_fontsize=9, fontsize=6.5)
     said = (
         "Mean over splits of the test score that the best of k trials, by validation score, has on average over all "
         "ways to take k of the trials made; drawn where the trials that were scored are the best of 99% of these ways. "
