@@ -1,4 +1,7 @@
 # The front doors. Each does all the set-up it needs: Python 3.11, make and a package registry are enough.
+# A package that cannot be installed stops the set-up, also where its output is filtered.
+SHELL := bash
+.SHELLFLAGS := -o pipefail -c
 PYTHON ?= python3.11
 CORES ?= $(shell nproc 2>/dev/null || echo 2)
 VENV := .venv

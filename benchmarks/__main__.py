@@ -7,6 +7,7 @@ import ast
 import contextlib
 import os
 import sys
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 
@@ -14,15 +15,29 @@ from benchmarks import numerics
 from benchmarks.commands import _errors
 
 COMMANDS = Path(__file__).with_name("commands")
-# The order of the help: what a reader comes for first, then what rules call; any other file of the folder follows.
-FIRST = ("run", "plan", "status", "anytime", "verify", "explain", "audit", "report", "tables", "figures", "datasets")
+# The order of the help: what a reader comes for first, what rules call last; a new file comes before these.
+GROUPS = {
+    "Run a study": ("run", "plan", "status", "anytime"),
+    "Check a number": ("verify", "explain", "audit", "sanity"),
+    "Data, and models made elsewhere": ("datasets", "mimic", "splits", "score"),
+    "From results": ("tables", "figures", "report"),
+    "Keep the reference": ("renew", "adopt", "deviations", "switches", "hindsight", "rounding"),
+    "More": (),
+    "Called by the rules of the workflow": ("data", "split", "tune", "evaluate", "gather", "simulate"),
+}
 
 
 def verbs() -> dict[str, str]:
     """Verb -> the first line of its file's docstring, read without importing anything; _files are no verbs."""
     found = {path.stem: path for path in sorted(COMMANDS.glob("*.py")) if not path.stem.startswith("_")}
-    ordered = [*(name for name in FIRST if name in found), *(name for name in found if name not in FIRST)]
-    return {name: _first_line(found[name]) for name in ordered}
+    return {name: _first_line(path) for name, path in found.items()}
+
+
+def _grouped(names: Iterable[str]) -> dict[str, list[str]]:
+    """Title -> verbs; what no group names is under "More"."""
+    placed = {name for group in GROUPS.values() for name in group}
+    others = [name for name in names if name not in placed]
+    return {title: others if title == "More" else list(group) for title, group in GROUPS.items()}
 
 
 def _first_line(path: Path) -> str:
@@ -37,14 +52,15 @@ def main(argv: list[str] | None = None) -> int:
     try:
         numerics.set_up()
         module = import_module(f"benchmarks.commands.{argv[0]}")
-        parser = argparse.ArgumentParser(prog=f"python -m benchmarks {argv[0]}", description=module.__doc__)
+        program = f"python -m benchmarks {argv[0]}"
+        parser = argparse.ArgumentParser(prog=program, description=module.__doc__, allow_abbrev=False)
         module.add_arguments(parser)
         return int(module.run(parser.parse_args(argv[1:])))
     except BrokenPipeError:  # no fault: see below
         raise
     # Bad input, a missing file, a full disk: a user can mend it; all else is a bug.
     except (ValueError, OSError, numerics.TooLate) as error:
-        _errors.say(argv[0], error)
+        _errors.say(argv, error)
         return 1
     except KeyboardInterrupt:
         print(f"{argv[0]}: stopped", file=sys.stderr)
@@ -58,8 +74,11 @@ def _help(argv: list[str]) -> int:
         print(f"unknown verb {argv[0]!r}; choose one of:", file=out)
     else:
         print("usage: python -m benchmarks VERB [options]\n", file=out)
-    for verb, text in verbs().items():
-        print(f"  {verb:10s} {text}", file=out)
+    listed = verbs()
+    for title, names in _grouped(listed).items():
+        if names:
+            print("\n".join([f"{title}:", *(f"  {name:10s} {listed[name]}" for name in names), ""]), file=out)
+    print("`python -m benchmarks VERB --help` says what a verb takes.", file=out)
     return 2 if unknown else 0
 
 

@@ -26,7 +26,7 @@ VALIDATION_SCORE = "benchmarks.metrics.antolini"  # imported only for models tha
 def of_model(name: str, series: bool = False, root: Path = ROOT) -> str:
     """What a model's rows depend on: its file, what it imports, preprocessing and the trial runner."""
     without = set() if series else {SERIES}
-    if registry.selected_by(name) == "loss":
+    if registry.selected_by(name) != "ctd":
         without.add(VALIDATION_SCORE)
     return _digest(closure([registry.module_of(name), *RUNNER], root, without), root)
 

@@ -23,7 +23,8 @@ class Found(NamedTuple):
     module: str
     cls: str
     searched: bool  # whether it has a search space
-    selected_by: str  # "loss" or "ctd"
+    selected_by: str  # "loss", "ctd", or a method of the class
+    label: str  # as printed
 
 
 @cache
@@ -33,8 +34,8 @@ def _found() -> dict[str, Found]:
     classes = {(p.stem, node.name): node for p, t in files.items() for node in t.body if isinstance(node, ast.ClassDef)}
     found: dict[str, Found] = {}
     for (module, cls), node in classes.items():
-        name = _constant(node, "name")
-        if name is None or _constant(node, "label") is None:
+        name, label = _constant(node, "name"), _constant(node, "label")
+        if name is None or label is None:
             continue
         if name in found:
             twice = f"{found[name].module}.{found[name].cls} and baselines.{module}.{cls}"
@@ -42,7 +43,7 @@ def _found() -> dict[str, Found]:
         space = _inherited(node, "space", module, classes)
         chosen = _inherited(node, "select_by", module, classes)
         selected_by = chosen.value if isinstance(chosen, ast.Constant) else "loss"
-        found[name] = Found(f"baselines.{module}", cls, space is not None, str(selected_by))
+        found[name] = Found(f"baselines.{module}", cls, space is not None, str(selected_by), label)
     return found
 
 
@@ -95,8 +96,13 @@ def is_searched(name: str) -> bool:
 
 
 def selected_by(name: str) -> str:
-    """What its trials are compared by: "loss", or "ctd" for Antolini's C."""
+    """What its trials are compared by: "loss", "ctd" for Antolini's C, or a method of its own."""
     return _of(name).selected_by
+
+
+def label(name: str) -> str:
+    """As printed."""
+    return _of(name).label
 
 
 def module_of(name: str) -> str:

@@ -3,31 +3,44 @@
 from __future__ import annotations
 
 import json
+import re
 from argparse import ArgumentTypeError
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks import registry
 from benchmarks.study.config import KEPT, ROOT
 
-
-def positive(text: str) -> int:
-    """A count: of cores, jobs, trials, subjects."""
-    return _whole(text, 1)
-
-
-def natural(text: str) -> int:
-    """A root seed, which may be 0."""
-    return _whole(text, 0)
+# The paper's numbers and the reference run, and the sources: what a verb measures is put there by hand, if at all.
+OURS = (*(f"results/{name}" for name in KEPT), "figures/reference", "soden", "baselines", "benchmarks", "workflow")
+OURS += ("config", "docs", "examples", "tests")
 
 
-def _whole(text: str, least: int) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = least - 1
-    if number < least:
-        raise ArgumentTypeError(f"got {text!r}; wanted a whole number of at least {least}")
-    return number
+def at_least(least: int) -> Callable[[str], int]:
+    """A whole number with a smallest value."""
+
+    def whole(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least:
+            raise ArgumentTypeError(f"got {text!r}; wanted a whole number of at least {least}")
+        return number
+
+    return whole
+
+
+positive = at_least(1)  # a count: of cores, jobs, trials, patients
+natural = at_least(0)  # a root seed
+
+
+def device(text: str) -> str:
+    """As `device` in the configuration."""
+    if not re.fullmatch(r"auto|cpu|cuda(:[0-9]+)?", text):
+        raise ArgumentTypeError(f"got {text!r}; wanted auto, cpu, cuda or cuda:1")
+    return text
 
 
 def json_map(text: str) -> dict[str, Any]:
@@ -52,10 +65,17 @@ def pairs(text: str) -> list[tuple[int, int]]:
     return found
 
 
+def a_model(name: str) -> str:
+    """A model of this project."""
+    if name not in (known := registry.names()):
+        raise ArgumentTypeError(f"unknown model {name!r}; choose among {', '.join(known)}")
+    return name
+
+
 def place(text: str) -> Path:
-    """Where a verb may write: anywhere but over the paper's numbers and the reference run, which are under git."""
+    """Where a verb may write: anywhere but over what the project keeps under git."""
     path = Path(text)
-    for name in KEPT:
-        if path.resolve().is_relative_to(ROOT / "results" / name):
-            raise ArgumentTypeError(f"got {text!r}; results/{name} belongs to the project: choose another place")
+    for name in OURS:
+        if path.resolve().is_relative_to(ROOT / name):
+            raise ArgumentTypeError(f"got {text!r}; {name} belongs to the project: choose another place")
     return path

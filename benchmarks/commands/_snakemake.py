@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -136,8 +137,6 @@ def _read(path: Path) -> str:
 
 
 def _few(path: Path) -> bool:
-    import shutil
-
     return shutil.disk_usage(path).free < FEW
 
 

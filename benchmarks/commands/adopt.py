@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchmarks import code, data, registry
-from benchmarks.commands._arguments import positive
-from benchmarks.results.files import read_parquet
-from benchmarks.results.folder import find_run
+from benchmarks import code, data
+from benchmarks.commands._arguments import a_model, positive
+from benchmarks.results.folder import find_run, read_trials
 from benchmarks.study import rows
 from benchmarks.study.audit import Again, pick
 from benchmarks.study.config import ROOT
@@ -26,21 +25,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command-line form."""
     parser.add_argument("--run", dest="name", default="reference", help="name or folder of a run")
     parser.add_argument("--n", type=positive, default=50, help="rows of each touched model that are run again")
-    parser.add_argument("--models", nargs="+", type=known, help="only these")
+    parser.add_argument("--models", nargs="+", type=a_model, help="only these")
     parser.add_argument("--directory", type=Path, default=ROOT, help="where results/ is")
-
-
-def known(name: str) -> str:
-    """A model of this project."""
-    if name not in registry.names():
-        raise argparse.ArgumentTypeError(f"unknown model {name!r}; choose among {', '.join(registry.names())}")
-    return name
 
 
 def run(args: argparse.Namespace) -> int:
     """Succeed only if every touched model's rows came out the same."""
     folder = find_run(args.name, args.directory / "results")
-    trials = read_parquet(folder / "trials.parquet")
+    trials = read_trials(folder)
     touched = {group: part for group, part in _by_code(folder, trials) if not args.models or group[0] in args.models}
     if not touched:
         print(f"the code behind the {len(trials)} rows of {folder.name} is this checkout's, or proven equal to it")

@@ -1,4 +1,4 @@
-"""Tables of an unfinished run, each cell saying how many trials and splits it rests on."""
+"""Make the tables of an unfinished run, each cell with the trials and splits it rests on."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     """Score, gather and render into results/<run>/anytime/."""
     from benchmarks.report.tables import Source, write_all
     from benchmarks.results.tidy import read_table
-    from benchmarks.study.spaces import model_labels, search_spaces
+    from benchmarks.study.spaces import search_spaces
 
     results = find_run(args.run, args.directory / "results", finished=False)
     if (results / "trials.parquet").is_file() and not (results / "trials").is_dir():
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     frame = pd.DataFrame(planned, columns=["dataset", "model", "n_splits"])
     flat = pd.DataFrame([r | {"hyper": json.dumps(r["hyper"])} for r in trials])
     gather(pd.DataFrame(scores), flat, config["evaluation"]["convention"], frame, out)
-    source = Source(read_table(out / "cells.csv"), pd.DataFrame(summaries), search_spaces(), model_labels())
+    source = Source(read_table(out / "cells.csv"), pd.DataFrame(summaries), search_spaces())
     names = write_all(source, out / "tables", coverage="cells")
     print(f"{len(names)} tables (.tex and .csv) in {out / 'tables'}: {', '.join(names)}")
     return 0

@@ -1,4 +1,4 @@
-"""Run some trials of a finished run again and show that they give the same rows, bit for bit."""
+"""Run trials of a finished run again: each row must come out the same to the bit."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks.commands._arguments import natural, positive
-from benchmarks.results.files import read_json, read_parquet
-from benchmarks.results.folder import find_run
+from benchmarks.results.files import read_json
+from benchmarks.results.folder import find_run, read_trials
 from benchmarks.study import rows
 from benchmarks.study.audit import Again, named, pick
 from benchmarks.study.config import ROOT
@@ -35,13 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Succeed only if every trial gave the same row."""
     folder = find_run(args.name, args.directory / "results")
-    trials = read_parquet(folder / "trials.parquet")
+    trials = read_trials(folder)
+    wanted = [named(trials, text) for text in args.trial]
     with tempfile.TemporaryDirectory() as work:
         again = Again(folder, Path(work))
-        if args.trial:
-            wanted = [named(trials, text) for text in args.trial]
-        else:
-            wanted = _picked(again, trials, args.n, args.seed)
+        wanted = wanted or _picked(again, trials, args.n, args.seed)
         differing = [row for row in wanted if not _same(again, row)]
     if differing:
         _hints(folder, differing)

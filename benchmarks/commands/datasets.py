@@ -1,4 +1,4 @@
-"""Say which data sets can be had, and fetch them into the cache, with a row on each."""
+"""Say which data sets can be had here and from where, and fetch them into the cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a number comes from: a cell, its rows, the chosen trials, their seed, code and data."""
+"""Show where a number comes from: cell, rows, chosen trials, seed, code and data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks import code, data
 from benchmarks.report.agreement import agreement
 from benchmarks.report.provenance import Chain, chain, hyper_text
 from benchmarks.results.folder import Results, find_run, read_results
-from benchmarks.results.names import DATASETS, MODELS
+from benchmarks.results.names import dataset_label, model_label
 from benchmarks.results.published import published_cells
 from benchmarks.study.config import ROOT
 from benchmarks.study.rows import equal_codes
@@ -48,8 +48,8 @@ def _cell(results: Results, found: Chain) -> Iterator[str]:
     cell = found.cell
     level = f" at P(C > tau) = {cell['g_tau']}" if cell["g_tau"] else ""
     mark = results.marks.get(cell["dataset"])
-    name = str(DATASETS.get(cell["dataset"], cell["dataset"])) + (f" ({mark.upper()} DATA)" if mark else "")
-    yield f"{name}, {cell['metric']}{level}, {MODELS.get(cell['model'], cell['model'])}"
+    name = dataset_label(cell["dataset"]) + (f" ({mark.upper()} DATA)" if mark else "")
+    yield f"{name}, {cell['metric']}{level}, {model_label(cell['model'])}"
     if cell["status"] in ("failed", "missing", "not_applicable"):
         yield f"  this run: {cell['status']}"
     else:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from benchmarks.commands._arguments import place
 from benchmarks.commands.split import SOURCE
 from benchmarks.data.files import replacing
 from benchmarks.results.files import read_json
@@ -18,7 +19,7 @@ from benchmarks.study.gather import gather, gather_scores, gather_trials
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command-line form."""
-    parser.add_argument("--run", dest="folder", type=Path, required=True, help="the run's results folder")
+    parser.add_argument("--run", dest="folder", type=place, required=True, help="the run's results folder")
     parser.add_argument("--planned", type=planned, required=True, help="JSON: [[dataset, model, splits, chunks], ...]")
     parser.add_argument("--convention", choices=("published", "text"), default="published")
 

@@ -1,4 +1,4 @@
-"""Score each split's ten best trials on the test part, after the choice, for the search's own noise."""
+"""Score the ten best trials of each split after the choice: the search's own noise."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks.commands._arguments import positive
 from benchmarks.study.config import ROOT
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command-line form."""
     parser.add_argument("--run", dest="name", default="reference", help="name or folder of a finished run")
-    parser.add_argument("--top", type=int, default=10, help="how many trials of each split")
-    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--top", type=positive, default=10, help="how many trials of each split")
+    parser.add_argument("--jobs", type=positive, default=2, help="processes")
     parser.add_argument("--directory", type=Path, default=ROOT, help="where results/ is")
 
 
@@ -26,12 +27,13 @@ def run(args: argparse.Namespace) -> int:
 
     from benchmarks.data.files import replacing
     from benchmarks.registry import is_searched
-    from benchmarks.results.folder import HINDSIGHT, find_run
+    from benchmarks.results.files import read_parquet
+    from benchmarks.results.folder import HINDSIGHT, find_run, read_trials
 
     folder = find_run(args.name, args.directory / "results")
-    trials = pd.read_parquet(folder / "trials.parquet")
+    trials = read_trials(folder)
     path = folder / HINDSIGHT
-    kept = pd.read_parquet(path) if path.is_file() else pd.DataFrame(columns=["dataset", "model", "split"])
+    kept = read_parquet(path) if path.is_file() else pd.DataFrame(columns=["dataset", "model", "split"])
     done = {key for key, _ in kept.groupby(["dataset", "model", "split"])}
     wanted = [
         key for key, _ in trials.groupby(["dataset", "model", "split"]) if key not in done and is_searched(key[1])

@@ -8,18 +8,18 @@ from __future__ import annotations
 import argparse
 import csv
 import os
-import sys
 from dataclasses import fields
 from pathlib import Path
 from typing import get_args, get_type_hints
 
 from benchmarks.commands._arguments import json_map, natural, place, positive
-from benchmarks.data.mimic3 import MimicError, MimicOptions, build
+from benchmarks.data.mimic3 import MimicOptions, build
 from benchmarks.data.mimic3.checks import table_of
 from benchmarks.data.mimic3.cohort import build_cohort
 from benchmarks.data.mimic3.events import TABLES, build_events
 from benchmarks.data.mimic3.features import build_features
 from benchmarks.data.mimic3.load import VARIABLE
+from benchmarks.data.mimic3.tables import refuse_same
 
 STAGES = {
     "build": "all stages; writes nothing unless all succeed",
@@ -55,18 +55,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the stage; what is wrong with the tables is said in one line, without quoting a record."""
-    try:
-        _run_stage(args)
-    except (MimicError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"error: {error.strerror}: {error.filename}; give folders you may read and write", file=sys.stderr)
-        return 2
+    _run_stage(args)
     return 0
 
 
 def _run_stage(args: argparse.Namespace) -> None:
+    if args.stage == "events":
+        refuse_same(args.raw, args.out)
+    if args.stage in ("events", "features") and not (args.out / "cohort.json").is_file():
+        raise ValueError(f"{args.out} holds no cohort.json; `python -m benchmarks mimic cohort --out {args.out}` first")
     match args.stage:
         case "build":
             build(args.raw, args.out, _options(args))

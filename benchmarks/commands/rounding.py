@@ -1,4 +1,4 @@
-"""Run a reference's chosen trials under this process's numerics: how far rounding alone moves scores."""
+"""Measure how far rounding alone moves scores: the chosen trials under other numerics."""
 
 from __future__ import annotations
 
@@ -29,6 +29,9 @@ def run(args: argparse.Namespace) -> int:
 
     folder = find_run(args.name, args.directory / "results")
     results = read_results(folder)
+    names = sorted({row["dataset"] for row in results.chosen})
+    if wrong := [name for name in args.data or () if name not in names]:
+        raise ValueError(f"--data {' '.join(wrong)}: not in {folder.name}; choose among {', '.join(names)}")
     trials = {(r["dataset"], r["model"], r["split"], r["trial"]): r for r in plain_rows(results.trials)}
     rows = []
     with tempfile.TemporaryDirectory() as work:
@@ -37,12 +40,13 @@ def run(args: argparse.Namespace) -> int:
             key = (chosen["dataset"], chosen["model"], chosen["split"], chosen["trial"])
             if not is_searched(key[1]) or (args.data and key[0] not in args.data):
                 continue
-            then, now = trials[key], again.row(trials[key])
-            if then["numerics"] == now["numerics"]:
+            then = trials[key]
+            if then["numerics"] == numerics.kind():
                 raise ValueError(
-                    f"both sides computed {then['numerics']} numbers; set {numerics.VARIABLE}=native (or portable) and "
+                    f"both sides compute {then['numerics']} numbers; set {numerics.VARIABLE}=native (or portable) and "
                     "call again"
                 )
+            now = again.row(then)
             rows.append((*key[:2], abs(then["score"] - now["score"])))
     frame = pd.DataFrame(rows, columns=["dataset", "model", "gap"])
     table = frame.groupby(["dataset", "model"])["gap"].agg(["median", "max", "size"]).reset_index()

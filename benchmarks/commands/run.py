@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     directory = args.directory.resolve()
     _check_targets(args.targets)
     _check_device(config["device"])
-    _check_known(directory, config["known"])
+    _check_known(config["known"])
     results = directory / "results" / config["run"]
     with _lock(results):
         _snakemake.release_stale_lock(directory, console)
@@ -67,11 +67,11 @@ def _rules_text() -> str:
     return "\n".join(path.read_text() for path in (ROOT / "Snakefile", *(ROOT / "workflow" / "rules").glob("*.smk")))
 
 
-def _check_known(directory: Path, folder: str) -> None:
-    if folder and not (directory / folder / "trials.parquet").is_file():
+def _check_known(folder: str) -> None:
+    if folder and not (Path(folder) / "trials.parquet").is_file():
         raise RunError(
             f"known: {folder} holds no trials.parquet; name the folder of a finished run, such as results/reference, "
-            f"as it is seen from {directory}"
+            "as it is seen from the clone"
         )
 
 
@@ -113,7 +113,8 @@ def _announce(results: Path, config: Mapping[str, Any], console: Console) -> Non
         return
     from benchmarks.study.preview import preview, sentences
 
-    for line in sentences(preview(results, config, status.available(results, config)), config["known"]):
+    known = short(Path(config["known"])) if config["known"] else ""
+    for line in sentences(preview(results, config, status.available(results, config)), known):
         console.print(line)
 
 

@@ -1,4 +1,4 @@
-"""Each model once, with fixed hyper-parameters, on the authors' splits, beside the paper."""
+"""Fit each model once, with fixed hyper-parameters, on the authors' splits, beside the paper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Score survival curves predicted by any program on the exported splits, and test them against a run's models.
+"""Score survival curves of any program, and test them against the reference's models.
 
 `score --data support --predictions DIR --label "My model"` reads one file per split (see `splits export`), computes the
 study's metrics, compares with every model of the reference split by split, and writes tables and a page.
@@ -13,6 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks import data
+from benchmarks.commands._arguments import place, positive
 from benchmarks.data.files import replacing
 from benchmarks.data.splits import Split, make_split
 from benchmarks.metrics.evaluate import evaluate
@@ -89,9 +90,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--predictions", type=Path, required=True, help="folder with <split>.csv, .parquet or .npz")
     parser.add_argument("--label", required=True, help="how tables call it")
     parser.add_argument("--between", choices=("linear", "steps"), default="linear", help="how curves go between times")
-    parser.add_argument("--splits", type=int, nargs="+", help="only these; default: all of the reference")
+    parser.add_argument("--splits", type=positive, nargs="+", help="only these; default: all of the reference")
     parser.add_argument("--reference", default="reference", help="name or folder of the run to compare with")
-    parser.add_argument("--out", type=Path, help="default: the folder scores/ in the predictions'")
+    parser.add_argument("--out", type=place, help="default: the folder scores/ in the predictions'")
     parser.add_argument("--directory", type=Path, default=ROOT, help="where results/ is")
 
 

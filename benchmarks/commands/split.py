@@ -1,4 +1,4 @@
-"""The splits of a data set as index arrays: drawn 3:1:1 from the seed, or the authors' own."""
+"""Split a data set: row numbers of train, valid and test, drawn 3:1:1 or the authors' own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write the splits of a data set as plain CSV, so that a model in any language can be fitted to them and scored here.
+"""Export the splits of a data set as CSV files, for models in any language.
 
 `splits export --data support --out DIR` makes a folder per split. Predictions made from it go to `score`.
 """
@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from benchmarks import data
+from benchmarks.commands._arguments import natural, place, positive
 from benchmarks.data.files import replacing
 from benchmarks.data.splits import HOW, make_split, source_of
 from benchmarks.study.config import resolve
@@ -19,10 +19,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command-line form."""
     parser.add_argument("what", choices=["export"])
     parser.add_argument("--data", required=True, choices=data.names(), metavar="NAME", help="a data set's name")
-    parser.add_argument("--out", type=Path, required=True, help="folder for 1/, 2/, ... and README.txt")
-    parser.add_argument("--n", type=int, help="how many splits; default: as many as the paper or the data set has")
+    parser.add_argument("--out", type=place, required=True, help="folder for 1/, 2/, ... and README.txt")
+    parser.add_argument("--n", type=positive, help="how many splits; default: as many as the paper or the data set has")
     parser.add_argument("--source", choices=HOW, default="auto", help="the authors' where they exist, or drawn")
-    parser.add_argument("--seed", type=int, default=resolve()["seed"], help="of drawn splits; default: the study's")
+    parser.add_argument("--seed", type=natural, default=resolve()["seed"], help="of drawn splits; default: the study's")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -30,8 +30,6 @@ def run(args: argparse.Namespace) -> int:
     dataset = data.load(args.data)
     if dataset.seq is not None:
         raise ValueError(f"{dataset.label} has series, which a CSV does not hold; choose a data set without")
-    if args.n is not None and args.n < 1:
-        raise ValueError(f"--n counts splits from 1; got {args.n}")
     n = args.n or data.module(args.data).N_SPLITS
     for number in range(1, n + 1):
         split = make_split(dataset, args.source, number, seed=args.seed)

@@ -1,4 +1,4 @@
-"""What a running or stopped run has done: trials per model, time left, best score so far."""
+"""Show how far a running or stopped run is: trials per model, time left, best score so far."""
 
 from __future__ import annotations
 

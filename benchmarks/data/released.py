@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from benchmarks.data.dataset import Dataset, FloatArray
 from benchmarks.data.files import read_npz, replacing
-from benchmarks.data.katzman import SHIFT
 from benchmarks.data.preprocess import design
 from benchmarks.data.registry import load
 from benchmarks.data.splits import PARTS, RELEASED
+from benchmarks.data.units import SHIFT
 
 DATASETS = ("support", "metabric")
 SPLITS = range(1, 11)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from benchmarks.results.names import DATASETS
+from benchmarks.results.names import dataset_label
 
 KEY = ["table", "dataset", "model", "metric", "g_tau"]
 AGREES, DRIFTS = 2.0, 4.0  # at most this many combined standard errors apart; more than the second: differs
@@ -89,7 +89,7 @@ def verdict(row: Mapping[str, object], mark: str) -> tuple[str, str]:
 
 def table_name(table: str, dataset: str) -> str:
     """Which of the paper's tables a cell stands in."""
-    return "Ablation" if table == "ablation" else DATASETS.get(dataset, dataset)
+    return "Ablation" if table == "ablation" else dataset_label(dataset)
 
 
 def counts(rows: pd.DataFrame) -> pd.DataFrame:

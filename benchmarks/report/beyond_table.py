@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pandas as pd
 
-from benchmarks.report.latex import Style, block, cell_text, coverage_note, floating, marks_note
-from benchmarks.report.result_tables import ARROWS, HEADS
-from benchmarks.results.names import BEYOND, DATASETS, MODELS, TRUNCATION_ORDER, in_order, label, model_order
+from benchmarks.report.latex import Style, block, cell_text, coverage_note, floating, latex_arrow, marks_note
+from benchmarks.report.result_tables import HEADS, printed_order
+from benchmarks.results.names import DATASETS, in_order, model_order
+from benchmarks.results.tidy import TRUNCATIONS
 
 METRICS = ("ctd", "ibll", "ibs", "nll")
-G_TAU = TRUNCATION_ORDER[0]
-BLOCKS = {**{m: f"{HEADS[m]} {ARROWS[m]}" for m in ("ctd", "ibll", "ibs")}, "nll": r"NLL ($\downarrow$)"}
+G_TAU = TRUNCATIONS[0]
+BLOCKS = {m: f"{HEADS.get(m, m.upper())} {latex_arrow(m)}" for m in METRICS}
 CAPTION = (
     r"All models, those that the paper left out among them, with $\mathcal{P}(C>\tau) = 10^{-8}$. The \textbf{bold} "
     r"and \underline{underline} markers denote the best and the second best of all models, the ($\pm$)~error bar the "
@@ -24,14 +25,13 @@ def beyond_rows(cells: pd.DataFrame) -> pd.DataFrame:
     found = cells[(cells["table"] == "beyond") & cells["metric"].isin(METRICS)]
     if found.empty:
         raise ValueError("no cells for a table beyond the paper: no model was run that is not the paper's")
-    orders = {
-        "metric": list(METRICS),
-        "g_tau": in_order(found["g_tau"], ("", *TRUNCATION_ORDER)),
-        "model": model_order(found["model"]),
-        "dataset": in_order(found["dataset"], list(DATASETS)),
-    }
-    keys = pd.DataFrame({k: found[k].map({v: i for i, v in enumerate(names)}) for k, names in orders.items()})
-    return found.loc[keys.sort_values(list(keys)).index].reset_index(drop=True)
+    return printed_order(
+        found,
+        metric=METRICS,
+        g_tau=in_order(found["g_tau"], ("", *TRUNCATIONS)),
+        model=model_order(found["model"]),
+        dataset=in_order(found["dataset"], list(DATASETS)),
+    )
 
 
 def render_beyond(cells: pd.DataFrame, style: Style) -> str:
@@ -40,18 +40,13 @@ def render_beyond(cells: pd.DataFrame, style: Style) -> str:
     rows = rows[rows["g_tau"].isin(("", G_TAU))]
     datasets = in_order(rows["dataset"], list(DATASETS))
     found = {(c["metric"], c["model"], c["dataset"]): c for c in rows.to_dict("records")}
-    heads = [label(d, DATASETS, style.labels) for d in datasets]
+    heads = [style.dataset(d) for d in datasets]
     blocks = [" & ".join(["Metric", "Model", *heads]) + r" \\"]
     for metric in (m for m in METRICS if m in set(rows["metric"])):
         part = rows[rows["metric"] == metric]
         applies = part.loc[part["status"] != "not_applicable", "model"]
         lines = [
-            " & ".join(
-                [
-                    label(model, MODELS, BEYOND, style.labels),
-                    *(cell_text(found.get((metric, model, d)), style) for d in datasets),
-                ]
-            )
+            " & ".join([style.model(model), *(cell_text(found.get((metric, model, d)), style) for d in datasets)])
             for model in model_order(applies)
         ]
         blocks.append(block(BLOCKS[metric], "", lines))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from benchmarks.results.names import DATASETS, in_order, model_order
+from benchmarks.results.names import DATASETS, higher_is_better, in_order, metric_label, model_order
 from benchmarks.results.tidy import TRUNCATIONS
 
 # Family -> its base (what the published tables use), then the others: (convention, metric, g_tau).
@@ -27,8 +27,6 @@ FAMILIES: dict[str, tuple[Key, ...]] = {
         *(("text", "ibll", g) for g in TRUNCATIONS),
     ),
 }
-LOWER_IS_BETTER = ("ibs", "nll")
-NAMES = {"ctd": "Cᵗᵈ", "antolini": "Antolini", "uno": "Uno", "ibs": "IBS", "ibll": "IBLL", "nll": "NLL"}
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ def convention_label(key: Key) -> str:
     """As printed: "published Cᵗᵈ 0.2"."""
     convention, metric, g_tau = key
     prefix = f"{convention} " if metric in ("ctd", "ibs", "ibll", "nll") else ""
-    return f"{prefix}{NAMES[metric]}{' ' + g_tau if g_tau else ''}"
+    return f"{prefix}{metric_label(metric)}{' ' + g_tau if g_tau else ''}"
 
 
 def comparisons(conventions: pd.DataFrame) -> list[Comparison]:
@@ -99,7 +97,7 @@ def _compare(dataset: str, family: str, wide: pd.DataFrame) -> Comparison:
 
 def _ranks(wide: pd.DataFrame, key: Key) -> pd.Series:
     """1 is best; by the mean rounded as printed, so that a difference nobody sees is no change of rank."""
-    return wide[key].round(3).rank(method="min", ascending=key[1] in LOWER_IS_BETTER)
+    return wide[key].round(3).rank(method="min", ascending=not higher_is_better(key[1]))
 
 
 def rankings(found: list[Comparison]) -> pd.DataFrame:

@@ -9,7 +9,6 @@ import pandas as pd
 from benchmarks.data.files import replacing
 from benchmarks.report.latex import Style, floating
 from benchmarks.results.counting import WAYS, counted, counts
-from benchmarks.results.names import DATASETS, label
 
 HEADS = {"plain": "plain", "holm": "Holm", "corrected": "N--B", "both": "N--B, Holm"}
 CAPTION = (
@@ -28,7 +27,7 @@ def render_counts(rows: pd.DataFrame, style: Style) -> str:
     lines = [" & ".join(heads) + r" \\", r"\midrule"]
     for row in rows.to_dict("records"):
         found = [f"{row[way]} ({row[f'{way}_better']})" for way in WAYS]
-        name = label(row["table"], names, DATASETS, style.labels)
+        name = names.get(row["table"]) or style.dataset(row["table"])
         values = [row["tests"], *found, row["wins"], row["ties"], row["losses"]]
         lines.append(" & ".join([name, *map(str, values)]) + r" \\")
     return floating("\n".join(lines), "lr|rrrr|rrr", CAPTION, "tab:counting")

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchmarks.report.conventions import NAMES, effect
-from benchmarks.results.deviations import measured_effects
+from benchmarks.report.conventions import effect
+from benchmarks.results.deviations import measured_effects, trained_otherwise
 from benchmarks.results.folder import Results
-from benchmarks.results.names import DATASETS, MODELS
+from benchmarks.results.names import dataset_label, metric_label, model_label
 from benchmarks.results.statistics import ALPHA
 
-MIMIC = Path(__file__).with_name("deviations_mimic.csv")  # made by `python -m benchmarks mimic effects`
+MIMIC = Path(__file__).with_name("deviations_mimic.csv")  # rows of `mimic effects --out FILE`
+SHOWN = ("ctd", "ibll", "ibs", "nll")  # the paper's metrics
 CONVENTION = "evaluation.convention: published | text"
 
 
@@ -77,7 +78,7 @@ def _metrics(run: Results) -> list[Deviation]:
             "unweighted mean over time-sorted chunks of 1024; it also stops and selects the models",
             f"{_convention(run)}; training: {run.config['training']['nll']}",
             f"{CONVENTION}; training.nll: published | text",
-            _conventions(run, "nll"),
+            f"{_conventions(run, 'nll')}\nstopped and selected by the mean: {_searched('plain mean NLL')}",
         ),
         Deviation(
             "t-test",
@@ -137,7 +138,7 @@ def _training(run: Results) -> list[Deviation]:
             "drawn but never passed to the optimiser",
             "used" if training["use_momentum"] else "drawn, not used",
             "training.use_momentum",
-            "not measured here: needs a second search",
+            _searched("momentum used"),
         ),
         Deviation(
             "Gradient clipping",
@@ -153,7 +154,7 @@ def _training(run: Results) -> list[Deviation]:
             "2^u truncated",
             run.config["width_rounding"],
             "width_rounding: truncate | nearest",
-            "not measured here: at most one neuron less per layer",
+            _searched("widths rounded"),
         ),
         Deviation(
             "Floors in the likelihood of SODEN-PH and SODEN-Cox",
@@ -178,7 +179,23 @@ def _training(run: Results) -> list[Deviation]:
             "linear, ReLU, batch norm, dropout, with torch's default weights (pycox starts from Kaiming's)",
             "the same",
             "none",
-            "not measured here: needs a second search",
+            f"{_searched('batch norm before ReLU')}\nKaiming's weights: {_searched('Kaiming weights')}",
+        ),
+        Deviation(
+            "Intervals of DeepHit and Nnet-Survival",
+            "not mentioned",
+            "intervals of equal length, pycox's default; it also offers equal shares of the survival curve",
+            "of equal length",
+            "none",
+            _searched("cuts at quantiles"),
+        ),
+        Deviation(
+            "Cox-Time's validation loss",
+            "not mentioned",
+            "pycox draws one control per case, anew at every epoch",
+            "ten controls per case, the same at every epoch and for every trial: less noise in stopping and selection",
+            "none",
+            _searched("one fresh control"),
         ),
         Deviation(
             "ODE solver",
@@ -257,7 +274,7 @@ def _conventions(run: Results, *metrics: str) -> str:
     """How far the paper's text and its numbers are apart on the same predictions of real data, all things together."""
     real = run.conventions[~run.conventions["dataset"].isin(run.marks)]
     parts = [
-        f"{DATASETS.get(name, name)} {NAMES[metric]} {mean:.4f} (largest {most:.4f})"
+        f"{dataset_label(name)} {metric_label(metric)} {mean:.4f} (largest {most:.4f})"
         for metric in metrics
         for name, mean, most in effect(real, metric)
     ]
@@ -268,10 +285,24 @@ def _alone(change: str, *more: str) -> str:
     """What this one change does to Cox and SODEN on the authors' splits (`python -m benchmarks deviations`)."""
     rows = measured_effects()
     parts = [
-        f"{DATASETS[row.dataset]} {NAMES[row.metric]} {MODELS[row.model]} {row.mean:.4f} (largest {row.largest:.4f})"
+        f"{dataset_label(row.dataset)} {metric_label(row.metric)} {model_label(row.model)} {row.mean:.4f} "
+        f"(largest {row.largest:.4f})"
         for row in rows[rows["change"] == change].itertuples()
     ]
     return "\n".join(["alone, on the authors' splits:", *parts, *more, ""]) if parts else ""
+
+
+def _searched(change: str) -> str:
+    """What a search of its own with this one change gave (`python -m benchmarks switches`), without truncation."""
+    rows = trained_otherwise()
+    rows = rows[(rows["change"] == change) & rows["g_tau"].isin(["", "1e-8"]) & rows["metric"].isin(SHOWN)]
+    if rows.empty:
+        return "not measured here: python -m benchmarks switches"
+    lines = [f"{int(rows['splits'].max())} splits, 10 trials each, effect ± standard error:"]
+    for (dataset, model), part in rows.groupby(["dataset", "model"], sort=False):
+        effects = (f"{metric_label(str(r.metric))} {r.effect:+.4f} ± {r.standard_error:.4f}" for r in part.itertuples())
+        lines.append(f"{dataset_label(str(dataset))} {model_label(str(model))}: {', '.join(effects)}")
+    return "\n".join(lines)
 
 
 def _tests(run: Results) -> str:

@@ -16,7 +16,9 @@ from benchmarks.report.agreement import agreement
 from benchmarks.report.claims.check import check_claims
 from benchmarks.report.conventions import comparisons, rankings
 from benchmarks.report.deviations import deviations
+from benchmarks.report.metric_tables import page_tables
 from benchmarks.report.provenance import Expected, costs, failures
+from benchmarks.results import names
 from benchmarks.results.folder import Results, Row
 from benchmarks.results.search_noise import search_errors
 
@@ -53,6 +55,7 @@ def build(run: Results, figures: Path, published: pd.DataFrame, expected: Sequen
         results=html_context.result_tables(run, rows),
         extras=html_context.extra_tables(run),
         counting=html_context.counting_rows(run),
+        other_metrics=page_tables(run),
         claims=claims.to_dict("records"),
         deviations=deviations(run),
         conventions=html_context.convention_tables(found, run),
@@ -83,8 +86,10 @@ def render(template: str = "page.html", **context: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for name in ("number", "p_value", "seconds", "plural", "dataset_label", "model_label", "slug"):
+    for name in ("number", "p_value", "seconds", "plural", "slug"):
         engine.globals[name] = getattr(html_format, name)
+    for name in ("dataset_label", "model_label", "metric_label"):
+        engine.globals[name] = getattr(names, name)
     style, script = (Markup((TEMPLATE / name).read_text(encoding="utf-8")) for name in ("page.css", "page.js"))
     return engine.get_template(template).render(style=style, script=script, **context)
 

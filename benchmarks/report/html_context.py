@@ -9,23 +9,21 @@ import pandas as pd
 from benchmarks.report.agreement import DISTANCES, VERDICTS, counts, signed_differences, table_name, yardsticks
 from benchmarks.report.claims.check import VERDICTS as CLAIM_VERDICTS
 from benchmarks.report.conventions import Comparison, summary
-from benchmarks.report.html_format import (
-    ARROWS,
-    METRICS,
-    dataset_label,
-    known,
-    mean_and_error,
-    model_label,
-    number,
-    plural,
-    slug,
-)
+from benchmarks.report.html_format import arrow, cell_values, known, mean_and_error, number, plural, slug
 from benchmarks.report.latex import PAPER_SPLITS, PAPER_TRIALS
 from benchmarks.report.provenance import hyper_text, trial_rows
 from benchmarks.results import counting
 from benchmarks.results.folder import Results, Row
-from benchmarks.results.names import DATASETS, TRUNCATION_ORDER, in_order, model_order
+from benchmarks.results.names import (
+    DATASETS,
+    dataset_label,
+    in_order,
+    metric_label,
+    model_label,
+    model_order,
+)
 from benchmarks.results.statistics import ALPHA
+from benchmarks.results.tidy import TRUNCATIONS
 
 COUNTED = {"ablation": "Ablation", "beyond": "All models"}  # tables of more than one data set
 PAPER_EPOCHS = 100
@@ -180,43 +178,28 @@ def result_tables(run: Results, rows: pd.DataFrame) -> list[Row]:
             models = model_order(part["model"])
             if len(models) < (2 if table == "ablation" else 1):
                 continue
-            columns = [(m, g) for m in metrics for g in (("",) if m == "nll" else TRUNCATION_ORDER)]
+            columns = [(m, g) for m in metrics for g in (("",) if m == "nll" else TRUNCATIONS)]
             body = []
             for model in models:
                 found = [(table, dataset, model, m, g) for m, g in columns]
                 body.append({"model": model, "cells": [_result(cells.get(k), judged.get(k), k) for k in found]})
-            heads = [{"metric": METRICS[m], "arrow": ARROWS[m], "g_tau": g} for m, g in columns]
+            heads = [{"metric": metric_label(m), "arrow": arrow(m), "g_tau": g} for m, g in columns]
             tables.append({**effort(run, dataset), "table": table, "heads": heads, "body": body})
     return tables
 
 
 def _result(cell: Row | None, row: Row | None, key: tuple[str, ...]) -> Row:
+    shown = cell_values(cell) | {"verdict": row["verdict"] if row else "", "paper": "", "title": ""}
     if cell is None or not known(cell["mean"]):
-        text = "N/A" if cell is None or cell["status"] == "not_applicable" else cell["status"]
-        return {
-            "text": text,
-            "mean": "",
-            "mark": "",
-            "verdict": row["verdict"] if row else "",
-            "paper": "",
-            "title": "",
-        }
+        return shown
     trials = int(cell["n_trials"]) if known(cell["n_trials"]) else 0
     title = f"{cell['n_splits']} of {cell['n_planned']} splits, {plural(trials, 'trial')} each"
     if known(cell["p_value"]):
         title += f"; against SODEN p = {cell['p_value']:.2g}, corrected {cell['p_corrected']:.2g}"
     compared = row is not None and row["verdict"] != "not comparable"  # invented data have no published value
     paper = mean_and_error(row["paper_mean"], row["paper_standard_error"]) if row and compared else ""
-    return {
-        "text": mean_and_error(cell["mean"], cell["standard_error"]) + ("*" if cell["significant"] else ""),
-        "mean": cell["mean"],
-        "mark": cell["mark"],
-        "partial": cell["status"] == "partial",
-        "paper": paper,
-        "verdict": row["verdict"] if row else "",
-        "title": title,
-        "link": slug("rows", key[1], key[2]),
-    }
+    link = slug("rows", key[1], key[2])
+    return shown | {"partial": cell["status"] == "partial", "paper": paper, "title": title, "link": link}
 
 
 def extra_tables(run: Results) -> list[Row]:
@@ -287,7 +270,7 @@ def chosen_tables(run: Results) -> list[Row]:
                     "dataset": dataset_label(dataset),
                     "model": model_label(model),
                     "mark": run.marks.get(dataset, ""),
-                    "heads": [f"{METRICS[m]} {g}".strip() for m, g in shown],
+                    "heads": [f"{metric_label(m)} {g}".strip() for m, g in shown],
                     "command": f"python -m benchmarks explain {dataset} ctd 0.4 {model} --run {run.name}",
                     "rows": rows,
                 }

@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
-from benchmarks.results.names import BEYOND, DATASETS, MODELS
+from benchmarks.results.names import higher_is_better
 
-METRICS = {
-    "ctd": "Cᵗᵈ",
-    "ibll": "IBLL",
-    "ibs": "IBS",
-    "nll": "NLL",
-    "antolini": "Antolini C",
-    "uno": "Uno C",
-    "dcal": "D-calibration",
-    "dcal_p": "D-calibration p",
-}
-ARROWS = {"ctd": "↑", "ibll": "↑", "ibs": "↓", "nll": "↓"}
 NONE = "–"
 
 
@@ -60,14 +50,18 @@ def plural(n: int, thing: str) -> str:
     return f"{n:,} {thing}" if n == 1 else f"{n:,} {thing}s"
 
 
-def dataset_label(name: str) -> str:
-    """As printed."""
-    return DATASETS.get(name, name)
+def arrow(metric: str) -> str:
+    """Where better is."""
+    return "↑" if higher_is_better(metric) else "↓"
 
 
-def model_label(name: str) -> str:
-    """As printed."""
-    return (MODELS | BEYOND).get(name, name)
+def cell_values(cell: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A cell as printed, with its mean for sorting and its mark; without a mean, why there is none."""
+    if cell is None or not known(cell["mean"]):
+        why = "N/A" if cell is None or cell["status"] == "not_applicable" else cell["status"]
+        return {"text": why, "mean": "", "mark": ""}
+    text = mean_and_error(cell["mean"], cell["standard_error"]) + ("*" if cell["significant"] else "")
+    return {"text": text, "mean": cell["mean"], "mark": cell["mark"]}
 
 
 def slug(*parts: str) -> str:

@@ -8,12 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from benchmarks.results.names import DATASETS, escape, label
+from benchmarks.results.names import dataset_label, escape, higher_is_better, is_searched, model_label
 
-# Section 5.4: what a published cell rests on. Cox has no hyper-parameters to search, nor has Kaplan-Meier.
+# Section 5.4: what a published cell rests on.
 PAPER_SPLITS = {"mimic_seq": 5, "mimic": 5, "support": 10, "metabric": 10}
 PAPER_TRIALS = 100
-NOT_SEARCHED = ("cox", "kaplan_meier")
 ABSENT = {"failed": "failed", "missing": "missing", "not_applicable": "N/A"}
 
 Cell = Mapping[str, Any]  # one row of the cells table
@@ -29,7 +28,15 @@ class Style:
     marks: Mapping[str, str] = field(default_factory=dict)  # dataset -> "synthetic" or "demo", printed visibly
     coverage: Coverage = "caption"  # where splits and trials below the paper's protocol are said
     notation: str = "mimic_seq"  # the dataset whose table explains bold, underline, error bar and asterisk
-    labels: Mapping[str, str] = field(default_factory=dict)  # printed names of models and data sets the paper lacks
+    labels: Mapping[str, str] = field(default_factory=dict)  # printed names of what may not be in this checkout
+
+    def dataset(self, name: str) -> str:
+        """The printed name of a data set, safe for LaTeX."""
+        return escape(self.labels.get(name) or dataset_label(name))
+
+    def model(self, name: str) -> str:
+        """The printed name of a model, safe for LaTeX."""
+        return escape(self.labels.get(name) or model_label(name))
 
 
 def cell_text(cell: Cell | None, style: Style) -> str:
@@ -55,7 +62,7 @@ def bracket(cell: Cell, style: Style) -> str:
     else:
         below = cell["n_splits"] < PAPER_SPLITS.get(cell["dataset"], cell["n_planned"]) or few_trials(cell)
         counts = [cell["n_splits"]]
-        if cell["model"] not in NOT_SEARCHED and not math.isnan(cell["n_trials"]):
+        if is_searched(cell["model"]) and not math.isnan(cell["n_trials"]):
             counts.append(int(cell["n_trials"]))
         text = r"$\times$".join(map(str, counts)) if below else ""
     return rf" {{\scriptsize [{text}]}}" if text else ""
@@ -63,14 +70,14 @@ def bracket(cell: Cell, style: Style) -> str:
 
 def few_trials(cell: Cell) -> bool:
     """Whether a searched model had fewer trials per split than the paper's; unknown counts are not few."""
-    return cell["model"] not in NOT_SEARCHED and cell["n_trials"] < PAPER_TRIALS
+    return is_searched(cell["model"]) and cell["n_trials"] < PAPER_TRIALS
 
 
 def coverage_note(cells: Sequence[Cell], style: Style) -> str:
     """A caption sentence on splits and trials per data set group; empty when the paper's protocol was followed."""
     valued = [cell for cell in cells if cell["n_splits"]]
     splits = [cell["n_splits"] for cell in valued]
-    trials = [int(c["n_trials"]) for c in valued if c["model"] not in NOT_SEARCHED and not math.isnan(c["n_trials"])]
+    trials = [int(c["n_trials"]) for c in valued if is_searched(c["model"]) and not math.isnan(c["n_trials"])]
     note = ""
     if any(c["n_splits"] < PAPER_SPLITS.get(c["dataset"], math.inf) or few_trials(c) for c in valued):
         paper = sorted({PAPER_SPLITS[c["dataset"]] for c in valued if c["dataset"] in PAPER_SPLITS})
@@ -96,8 +103,13 @@ def red(text: str) -> str:
 def marks_note(datasets: Iterable[str], style: Style) -> str:
     """A caption sentence that names the data sets that are not the real ones."""
     marked = [name for name in datasets if style.marks.get(name)]
-    notes = [f"{label(name, DATASETS, style.labels)}: {escape(style.marks[name])} data" for name in marked]
+    notes = [f"{style.dataset(name)}: {escape(style.marks[name])} data" for name in marked]
     return " " + red("; ".join(notes) + ".") if notes else ""
+
+
+def latex_arrow(metric: str) -> str:
+    """Where better is."""
+    return r"($\uparrow$)" if higher_is_better(metric) else r"($\downarrow$)"
 
 
 def truncation(g_tau: str) -> str:

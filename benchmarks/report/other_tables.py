@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from baselines.space import Distribution, PerDataset
+from baselines.space import Choice, Distribution, PerDataset
 from benchmarks.report.latex import Style, floating, marks_note, red
-from benchmarks.results.names import DATASETS, MODELS, escape, in_order, label
+from benchmarks.results.names import MODELS, escape, in_order
 from benchmarks.results.tidy import require
 
 Spaces = Mapping[str, Mapping[str, Distribution]]  # model -> its search space
@@ -74,7 +74,7 @@ def render_datasets(datasets: pd.DataFrame, style: Style) -> str:
 
 
 def _dataset_line(row: Mapping[str, Any], style: Style, same_subjects: bool) -> str:
-    name = label(row["dataset"], DATASETS, style.labels)
+    name = style.dataset(row["dataset"])
     features = str(row["p"])
     if row["seq_channels"]:
         features = rf"{row['p']}+{row['seq_channels']}$\times${row['seq_steps']}"
@@ -86,6 +86,16 @@ def _dataset_line(row: Mapping[str, Any], style: Style, same_subjects: bool) -> 
     rate = rf"{100 * row['censoring_rate']:.0f}\%"
     values = [f"{row['n']:,}", features, rate, *("--" if math.isnan(t) else f"{t:.2f}" for t in times)]
     return rf"\small{{{name}}}{suffix} & " + " & ".join(values) + r" \\"
+
+
+def printed_range(distribution: Distribution) -> str:
+    """As the paper prints it; a choice with words in it, which the paper has none of, value by value."""
+    if not isinstance(distribution, Choice) or not any(isinstance(v, str | None) for v in distribution.values):
+        return distribution.latex()
+    texts = (
+        rf"\text{{{escape(str(v))}}}" if isinstance(v, str | bool | None) else f"{v:g}" for v in distribution.values
+    )
+    return r"$\{" + ", ".join(texts) + r"\}$"
 
 
 def hyper_parameter_rows(spaces: Spaces, style: Style) -> pd.DataFrame:
@@ -100,9 +110,9 @@ def hyper_parameter_rows(spaces: Spaces, style: Style) -> pd.DataFrame:
         for model in in_order(searched, [*HYPER_MODELS, *MODELS]):
             distribution = searched[model].get(key)
             if distribution is not None and not isinstance(distribution, PerDataset):
-                ranges.setdefault(distribution.latex(), []).append(model)
+                ranges.setdefault(printed_range(distribution), []).append(model)
         for text, models in ranges.items():
-            printed = ", ".join(label(model, MODELS, style.labels) for model in models)
+            printed = ", ".join(style.model(model) for model in models)
             name = HYPER_PARAMETERS.get(key, escape(key))
             if "MODELS" not in name and len(models) < len(searched):
                 name += " (MODELS)"

@@ -37,7 +37,7 @@ def chain(run: Results, dataset: str, metric: str, g_tau: str, model: str) -> Ch
         if value not in known:
             raise ValueError(
                 f"run {run.name} has no cell with {name} {value!r}; "
-                f"choose among {', '.join(k or repr(k) for k in known)}"
+                f"choose among {', '.join(k or 'none (leave it out)' for k in known)}"
             )
         cells = cells[cells[name] == value]
     cell: Row = cells.iloc[0].to_dict()

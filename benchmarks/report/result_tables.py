@@ -4,15 +4,32 @@ from __future__ import annotations
 
 import pandas as pd
 
-from benchmarks.report.latex import Cell, Style, block, cell_text, coverage_note, floating, marks_note, red, truncation
-from benchmarks.results.names import DATASETS, MODELS, TRUNCATION_ORDER, escape, in_order, label, model_order
+from benchmarks.report.latex import (
+    Cell,
+    Style,
+    block,
+    cell_text,
+    coverage_note,
+    floating,
+    latex_arrow,
+    marks_note,
+    red,
+    truncation,
+)
+from benchmarks.results.names import (
+    DATASETS,
+    MODELS,
+    VARIANTS,
+    escape,
+    in_order,
+    model_order,
+)
+from benchmarks.results.tidy import TRUNCATIONS
 
 METRICS = ("ctd", "ibll", "ibs")
 HEADS = {"ctd": r"$C^{td}_\tau$", "ibll": "IBLL", "ibs": "IBS"}
 # The paper writes the subscripts out in this one table.
 METABRIC_HEADS = {"ctd": r"$C^{td}_{\tau}$", "ibll": r"$\text{IBLL}_{\tau}$", "ibs": r"$\text{IBS}_{\tau}$"}
-ARROWS = {"ctd": r"($\uparrow$)", "ibll": r"($\uparrow$)", "ibs": r"($\downarrow$)"}
-VARIANTS = ("soden", "soden_ph", "soden_cox")
 LONG_CAPTION = (
     r"Comparison of time dependent concordance index ($C^{td}_\tau$), integrated binomial log-likelihood (IBLL), "
     r"integrated brier score (IBS) on DATASET. The \textbf{bold} and \underline{underline} markers denote the best "
@@ -38,8 +55,8 @@ def main_rows(cells: pd.DataFrame, dataset: str) -> pd.DataFrame:
     if found.empty:
         have = ", ".join(in_order(cells.loc[cells["table"] == "main", "dataset"], list(DATASETS))) or "none"
         raise ValueError(f"no cells for a table of {dataset!r}; the cells hold results for: {have}")
-    return _sorted(
-        found, g_tau=in_order(found["g_tau"], TRUNCATION_ORDER), model=model_order(found["model"]), metric=METRICS
+    return printed_order(
+        found, g_tau=in_order(found["g_tau"], TRUNCATIONS), model=model_order(found["model"]), metric=METRICS
     )
 
 
@@ -48,11 +65,11 @@ def ablation_rows(cells: pd.DataFrame) -> pd.DataFrame:
     found = cells[(cells["table"] == "ablation") & cells["metric"].isin(("nll", "ctd"))]
     if found.empty:
         raise ValueError("no cells for the ablation table: it needs nll or ctd of soden, soden_ph or soden_cox")
-    return _sorted(
+    return printed_order(
         found,
         dataset=in_order(found["dataset"], list(DATASETS)),
         metric=("nll", "ctd"),
-        g_tau=in_order(found["g_tau"], ("", *TRUNCATION_ORDER)),
+        g_tau=in_order(found["g_tau"], ("", *TRUNCATIONS)),
         model=VARIANTS,
     )
 
@@ -62,7 +79,7 @@ def render_main(cells: pd.DataFrame, dataset: str, style: Style) -> str:
     rows = main_rows(cells, dataset)
     found = {(cell["g_tau"], cell["model"], cell["metric"]): cell for cell in _records(rows)}
     names = METABRIC_HEADS if dataset == "metabric" else HEADS
-    head = " & ".join([r"$\mathcal{P}(C>\tau)$", "Model", *(f"{names[m]} {ARROWS[m]}" for m in METRICS)])
+    head = " & ".join([r"$\mathcal{P}(C>\tau)$", "Model", *(f"{names[m]} {latex_arrow(m)}" for m in METRICS)])
     mark = escape(style.marks.get(dataset, ""))
     blocks = [head + r" \\"]
     for g_tau in rows["g_tau"].unique():
@@ -74,7 +91,7 @@ def render_main(cells: pd.DataFrame, dataset: str, style: Style) -> str:
     caption = (
         LONG_CAPTION if dataset == style.notation else SHORT_CAPTION.replace("NOTATION", table_label(style.notation))
     )
-    printed = label(dataset, DATASETS, style.labels) + (" " + red(f"({mark} data)") if mark else "")
+    printed = style.dataset(dataset) + (" " + red(f"({mark} data)") if mark else "")
     caption = caption.replace("DATASET", printed) + coverage_note(_records(rows), style)
     return floating("\n\\midrule\n".join(blocks), "ll|lll", caption, table_label(dataset))
 
@@ -90,7 +107,7 @@ def render_ablation(cells: pd.DataFrame, style: Style) -> str:
         for metric, g_tau in part[["metric", "g_tau"]].drop_duplicates().itertuples(index=False):
             name = "NLL" if metric == "nll" else rf"$C^{{td}}$ ({truncation(g_tau)})"
             lines.append(" & ".join([name, *(cell_text(found.get((metric, g_tau, m)), style) for m in VARIANTS)]))
-        blocks.append(block(label(dataset, DATASETS, style.labels), escape(style.marks.get(dataset, "")), lines))
+        blocks.append(block(style.dataset(dataset), escape(style.marks.get(dataset, "")), lines))
     caption = ABLATION_CAPTION.replace("NOTATION", table_label(style.notation)) + marks_note(
         rows["dataset"].unique(), style
     )
@@ -105,10 +122,11 @@ def table_label(dataset: str) -> str:
 
 
 def _model(name: str, style: Style) -> str:
-    return label(name, MODELS, style.labels) + (" (ours)" if name == "soden" else "")
+    return style.model(name) + (" (ours)" if name == "soden" else "")
 
 
-def _sorted(cells: pd.DataFrame, **orders: list[str] | tuple[str, ...]) -> pd.DataFrame:
+def printed_order(cells: pd.DataFrame, **orders: list[str] | tuple[str, ...]) -> pd.DataFrame:
+    """The rows by the first column's order, ties by the second's, and so on."""
     keys = {name: cells[name].map({value: i for i, value in enumerate(order)}) for name, order in orders.items()}
     return cells.loc[pd.DataFrame(keys).sort_values(list(keys)).index].reset_index(drop=True)
 

@@ -8,12 +8,13 @@ import pandas as pd
 
 from benchmarks.data.dataset import Dataset
 from benchmarks.report.html import render
-from benchmarks.report.html_format import ARROWS, METRICS, mean_and_error, model_label, number
+from benchmarks.report.html_format import arrow, cell_values, number
 from benchmarks.results.folder import Results
-from benchmarks.results.names import TRUNCATION_ORDER, model_order
+from benchmarks.results.names import metric_label, model_label, model_order
 from benchmarks.results.statistics import ALPHA
+from benchmarks.results.tidy import TRUNCATIONS
 
-COLUMNS = [(metric, g_tau) for metric in ("ctd", "ibll", "ibs") for g_tau in TRUNCATION_ORDER]
+COLUMNS = [(metric, g_tau) for metric in ("ctd", "ibll", "ibs") for g_tau in TRUNCATIONS]
 
 
 def page(
@@ -38,28 +39,26 @@ def page(
         n_splits=int(cells["n_splits"].max()),
         between=between,
         alpha=ALPHA,
-        heads=[f"{METRICS[m]} {ARROWS[m]} {g}" for m, g in COLUMNS],
+        heads=[f"{metric_label(m)} {arrow(m)} {g}" for m, g in COLUMNS],
         body=[
-            {"label": labels[m], "own": m == name, "cells": [_cell(found.get((m, *key))) for key in COLUMNS]}
+            {"label": labels[m], "own": m == name, "cells": [cell_values(found.get((m, *key))) for key in COLUMNS]}
             for m in models
         ],
-        tests=[_test(row, labels) for row in tests.to_dict("records") if (row["metric"], row["g_tau"]) in COLUMNS],
+        tests=[
+            _test(row, labels)
+            for key in COLUMNS
+            for model in models
+            for row in tests.to_dict("records")
+            if (row["metric"], row["g_tau"], row["model"]) == (*key, model)
+        ],
     )
-
-
-def _cell(cell: dict[Any, Any] | None) -> dict[str, Any]:
-    if cell is None or cell["mean"] != cell["mean"]:
-        return {"text": "N/A", "mark": "", "value": ""}
-    star = "*" if cell["significant"] else ""
-    text = mean_and_error(cell["mean"], cell["standard_error"]) + star
-    return {"text": text, "mark": cell["mark"], "value": cell["mean"]}
 
 
 def _test(row: dict[Any, Any], labels: dict[str, str]) -> dict[str, Any]:
     return {
         **row,
         "label": labels[row["model"]],
-        "metric_label": f"{METRICS[row['metric']]} {row['g_tau']}",
+        "metric_label": f"{metric_label(row['metric'])} {row['g_tau']}",
         "mean_text": number(row["mean"], 4),
         "their_text": number(row["their_mean"], 4),
         "difference_text": number(row["difference"], 4, sign=True),

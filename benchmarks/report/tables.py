@@ -11,6 +11,7 @@ import pandas as pd
 
 from benchmarks.report.beyond_table import beyond_rows, render_beyond
 from benchmarks.report.latex import Coverage, Style
+from benchmarks.report.metric_tables import PREFIX, metric_rows, other_metrics, render_metric
 from benchmarks.report.other_tables import (
     DATASET_COLUMNS,
     Spaces,
@@ -31,7 +32,8 @@ TEX = "tables.tex"  # all tables in one document
 def render(content: Any, table: str, style: Style | None = None) -> str:
     """Return the LaTeX of a table, named as its file.
 
-    It is "ablation", "beyond", "datasets", "hyper_parameters", "related_work", or a data set's name.
+    It is "ablation", "beyond", "datasets", "hyper_parameters", "related_work", a data set's name, or "metric_" and the
+    name of a metric that the paper does not have.
     `content` is the cells for results, the table itself for "datasets" and "related_work", and a mapping of models to
     search spaces for "hyper_parameters".
     """
@@ -46,6 +48,8 @@ def render(content: Any, table: str, style: Style | None = None) -> str:
         return render_hyper_parameters(content, style)
     if table == "related_work":
         return render_related_work(content)
+    if table.startswith(PREFIX):
+        return render_metric(content, table.removeprefix(PREFIX), style)
     return render_main(content, table, style)
 
 
@@ -55,6 +59,8 @@ def twin(content: Any, table: str, style: Style | None = None) -> pd.DataFrame:
         return hyper_parameter_rows(content, style or Style())
     if table in ("datasets", "related_work"):
         return pd.DataFrame(content)
+    if table.startswith(PREFIX):
+        return metric_rows(content, table.removeprefix(PREFIX))
     rows = {"ablation": ablation_rows, "beyond": beyond_rows}.get(table)
     return rows(content) if rows else main_rows(content, table)
 
@@ -72,6 +78,7 @@ def contents(
         found["ablation"] = cells
     if (cells["table"] == "beyond").any():
         found["beyond"] = cells
+    found.update({f"{PREFIX}{name}": cells for name in other_metrics(cells)})
     found["hyper_parameters"] = spaces
     return found
 
@@ -90,21 +97,21 @@ def write_tables(out: Path, tables: dict[str, Any], style: Style) -> list[Path]:
 
 @dataclass(frozen=True)
 class Source:
-    """What tables are made of; `labels` are the printed names of models and data sets that the paper does not have."""
+    """What tables are made of."""
 
     cells: pd.DataFrame
     datasets: pd.DataFrame | None  # summaries, a row each
     spaces: Spaces
-    labels: Mapping[str, str]
     marks: Mapping[str, str] = field(default_factory=dict)  # data set -> "synthetic", "demo"
 
 
 def write_all(source: Source, out: Path, coverage: Coverage = "caption", title: str = "Tables") -> list[str]:
     """Write every table these numbers fill, and tables.tex that shows them all; return the tables' names."""
-    labels, marks = dict(source.labels), dict(source.marks)
+    labels: dict[str, str] = {}
+    marks = dict(source.marks)
     if source.datasets is not None:
         require(source.datasets, DATASET_COLUMNS, "data set summaries")
-        labels |= dict(zip(source.datasets["dataset"], source.datasets["label"], strict=True))
+        labels = dict(zip(source.datasets["dataset"], source.datasets["label"], strict=True))
         marks = {row.dataset: row.mark for row in source.datasets.itertuples() if row.mark} | marks
     related = related_work()
     tables = contents(source.cells, source.datasets, related, source.spaces)

@@ -14,15 +14,15 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-from benchmarks.results.names import MODELS, TRUNCATION_ORDER
-from benchmarks.results.statistics import ALPHA, REFERENCE, TEST_TO_TRAIN, VARIANTS, compare
-from benchmarks.results.tidy import CELL, PAPER_METRICS, tidy_scores
+from benchmarks.results.names import MODELS, REFERENCE, VARIANTS
+from benchmarks.results.statistics import ALPHA, TEST_TO_TRAIN, compare
+from benchmarks.results.tidy import CELL, PAPER_METRICS, TRUNCATIONS, tidy_scores
 
 Values = npt.NDArray[np.float64]
 TIE = 0.0005  # differences below half of the last printed digit
 MAIN = [(metric, g_tau) for metric, g_tau in PAPER_METRICS if metric != "nll"]
 ABLATION = [(metric, g_tau) for metric, g_tau in PAPER_METRICS if metric in ("ctd", "nll")]
-BEYOND = [(metric, g_tau) for metric, g_tau in PAPER_METRICS if g_tau in ("", TRUNCATION_ORDER[0])]
+BEYOND = [(metric, g_tau) for metric, g_tau in PAPER_METRICS if g_tau in ("", TRUNCATIONS[0])]
 WAYS = {"plain": "p_value", "holm": "p_holm", "corrected": "p_corrected", "both": "p_corrected_holm"}
 
 

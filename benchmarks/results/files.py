@@ -12,10 +12,12 @@ import pandas as pd
 
 def damaged(path: Path, error: object) -> ValueError:
     """The error for a file that is there and cannot be read; the project's own files come back from git."""
-    kept = [p for p in path.resolve().parents if p.match("results/published") or p.match("results/reference")]
-    mend = "delete it and give the run's command again (`python -m benchmarks run`), which makes what is missing"
-    if kept:
+    above = path.resolve().parents
+    mend = "replace it by a whole one"
+    if kept := [folder for folder in above if folder.match("results/published") or folder.match("results/reference")]:
         mend = f"`git checkout -- results/{kept[0].name}` brings it back"
+    elif any((folder / "config.json").is_file() for folder in above):
+        mend = "delete it and give the run's command again (`python -m benchmarks run`), which makes what is missing"
     return ValueError(f"{path} is not readable ({error}); {mend}")
 
 
@@ -35,13 +37,13 @@ def read_any_json(path: Path) -> Any:
         raise damaged(path, error) from error
 
 
-def read_parquet(path: Path) -> pd.DataFrame:
+def read_parquet(path: Path, **options: Any) -> pd.DataFrame:
     """A parquet table."""
     try:
-        return pd.read_parquet(path)
-    except FileNotFoundError:
-        raise
-    except (OSError, ValueError) as error:  # pyarrow's own errors are ValueErrors
+        return pd.read_parquet(path, **options)
+    except (OSError, ValueError) as error:  # pyarrow's own errors are ValueErrors, or OSErrors without a number
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
         raise damaged(path, error) from error
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -83,12 +83,7 @@ def split_sources(datasets: pd.DataFrame, config: Mapping[str, Any]) -> dict[str
 def read_results(path: Path) -> Results:
     """Read results/<run>; what every run has is required, the rest may be missing."""
     path = path.resolve()
-    for name in NEEDED:
-        if not (path / name).is_file():
-            raise FileNotFoundError(
-                f"{path} is not the folder of a finished run: it has no {name}; "
-                "`python -m benchmarks status` lists the runs and how far they are"
-            )
+    check_finished(path, NEEDED)
     return Results(
         path=path,
         config=read_json(path / "config.json", ("tier", "split_source")),
@@ -106,8 +101,24 @@ def read_results(path: Path) -> Results:
         },
         simulations=tuple(_simulation(file) for file in sorted((path / "simulation").glob("*.npz"), key=_number)),
         environment=_json(path / "environment.json"),
-        hindsight=pd.read_parquet(path / HINDSIGHT) if (path / HINDSIGHT).is_file() else None,
+        hindsight=read_parquet(path / HINDSIGHT) if (path / HINDSIGHT).is_file() else None,
     )
+
+
+def check_finished(path: Path, needed: Collection[str]) -> None:
+    """Raise if a run has not come so far as to have these files."""
+    for name in needed:
+        if not (path / name).is_file():
+            raise FileNotFoundError(
+                f"{path} is not the folder of a finished run: it has no {name}; "
+                "`python -m benchmarks status` lists the runs and how far they are"
+            )
+
+
+def read_trials(path: Path) -> pd.DataFrame:
+    """The rows of all trials of a finished run."""
+    check_finished(path, ("trials.parquet",))
+    return read_parquet(path / "trials.parquet")
 
 
 def find_run(name: str | None, results: Path, finished: bool = True) -> Path:
@@ -122,7 +133,7 @@ def find_run(name: str | None, results: Path, finished: bool = True) -> Path:
             return candidate
     known = ", ".join(sorted(file.parent.name for file in runs)) or "none yet; start one with `make quick`"
     kind = "finished runs" if finished else "runs"
-    raise FileNotFoundError(f"no run {name or ''} in {results}; {kind}: {known}")
+    raise FileNotFoundError(f"no run{f' {name}' if name else ''} in {results}; {kind}: {known}")
 
 
 def _conventions(path: Path) -> pd.DataFrame:

@@ -1,45 +1,27 @@
-"""How names are printed, and in which order: the paper's labels and order first, everything else after."""
+"""How names are printed, and in which order: the paper's first, everything else after. Labels are the classes' own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Sequence
 
+from benchmarks import data, registry
+from benchmarks.metrics.base import Metric, metrics
+
+# In the paper's order; the other data sets that come with this project follow.
 DATASETS = {
-    "mimic_seq": "MIMIC-SEQ",
-    "mimic": "MIMIC",
-    "support": "SUPPORT",
-    "metabric": "METABRIC",
-    "simulated": "SIMULATED",
-    "flchain": "FLCHAIN",
-    "gbsg2": "GBSG2",
-    "whas500": "WHAS500",
-    "aids": "AIDS",
+    name: data.module(name).LABEL
+    for name in ("mimic_seq", "mimic", "support", "metabric", "simulated", "flchain", "gbsg2", "whas500", "aids")
 }
+REFERENCE = "soden"  # the model that every other is tested against
+VARIANTS = (REFERENCE, "soden_ph", "soden_cox")  # ranked among themselves in the ablation table
 # The paper's models, which alone are in its tables.
-MODELS = {
-    "cox": "Cox",
-    "deepsurv": "DeepSurv",
-    "cox_time": "Cox-Time",
-    "nnet_survival": "Nnet-Survival",
-    "deephit": "DeepHit",
-    "soden": "SODEN",
-    "soden_ph": "SODEN-PH",
-    "soden_cox": "SODEN-Cox",
-}
-# The competitors it left out; as their classes say it, which this package does not import.
-BEYOND = {
-    "kaplan_meier": "Kaplan-Meier",
-    "random_forest": "RSF",
-    "gradient_boosting": "GBM",
-    "mtlr": "MTLR",
-    "pc_hazard": "PC-Hazard",
-    "sumo_net": "SuMo-net",
-}
+MODELS = {name: registry.label(name) for name in ("cox", "deepsurv", "cox_time", "nnet_survival", "deephit", *VARIANTS)}
 ESCAPES = str.maketrans(
     {letter: f"\\{letter}" for letter in "#$%&_{}"}
     | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
 )
-TRUNCATION_ORDER = ("1e-8", "0.2", "0.4")
+SUPERSCRIPTS = str.maketrans("abcdehijklmnoprstuvwxyz", "ᵃᵇᶜᵈᵉʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ")
 
 
 def in_order(names: Iterable[str], first: Sequence[str], last: Sequence[str] = ()) -> list[str]:
@@ -51,15 +33,54 @@ def in_order(names: Iterable[str], first: Sequence[str], last: Sequence[str] = (
 
 def model_order(names: Iterable[str]) -> list[str]:
     """The order of the main tables: the paper's baselines, other models, SODEN last."""
-    baselines = [name for name in MODELS if not name.startswith("soden")]
-    return in_order(names, [*baselines, *BEYOND], ["soden", "soden_ph", "soden_cox"])
+    return in_order(names, [name for name in MODELS if name not in VARIANTS], VARIANTS)
+
+
+def model_label(name: str) -> str:
+    """As its class says it; a model that is not in this checkout goes by its name."""
+    return registry.label(name) if name in registry.names() else name
+
+
+def dataset_label(name: str) -> str:
+    """As its file says it, or the name itself."""
+    return data.module(name).LABEL if name in data.names() else name
+
+
+def is_searched(model: str) -> bool:
+    """Whether the model has hyper-parameters to search; one that is not in this checkout is thought to have."""
+    return model not in registry.names() or registry.is_searched(model)
+
+
+def selected_by(model: str) -> str:
+    """What a model's trials are compared by."""
+    return registry.selected_by(model) if model in registry.names() else "loss"
+
+
+def metric(name: str) -> Metric | None:
+    """The metric of that name, if this checkout has it."""
+    return metrics().get(name)
+
+
+def metric_label(name: str) -> str:
+    """In plain text: of the label $C^{td}$, Cᵗᵈ."""
+    found = metric(name)
+    text = found.label if found else name
+    return re.sub(r"\^\{(\w+)\}", lambda up: up[1].translate(SUPERSCRIPTS), text).replace("$", "")
+
+
+def higher_is_better(name: str) -> bool:
+    """The direction of a metric."""
+    found = metric(name)
+    if found is None:
+        raise ValueError(f"unknown metric {name!r}; choose among {', '.join(metrics())}")
+    return found.higher_is_better
+
+
+def better(name: str) -> str:
+    """The direction in words: "higher" or "lower"."""
+    return "higher" if higher_is_better(name) else "lower"
 
 
 def escape(text: str) -> str:
     """A name or unit as LaTeX text."""
     return text.translate(ESCAPES)
-
-
-def label(name: str, *known: Mapping[str, str]) -> str:
-    """The first printed label found, or the name itself, safe for LaTeX."""
-    return next((escape(labels[name]) for labels in known if name in labels), escape(name))

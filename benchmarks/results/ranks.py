@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from benchmarks.results.names import higher_is_better
 from benchmarks.results.statistics import ALPHA
 from benchmarks.results.tidy import TRUNCATIONS, require
 
@@ -58,8 +59,6 @@ def critical_difference(models: int, datasets: int, alpha: float = ALPHA) -> flo
 
 def rank_models(cells: pd.DataFrame, metric: str) -> Ranking:
     """Rank the models by their means on every data set; those without a mean somewhere are left out and named."""
-    from benchmarks.metrics.base import metrics
-
     require(cells, ["dataset", "model", "metric", "g_tau", "mean"], "cells")
     rows = cells[(cells["metric"] == metric) & (cells["g_tau"] == METRICS[metric])]
     rows = rows.drop_duplicates(["dataset", "model"]).dropna(subset="mean")
@@ -70,7 +69,7 @@ def rank_models(cells: pd.DataFrame, metric: str) -> Ranking:
             f"{metric}: {whole.shape[1]} models have a score on all of {whole.shape[0]} data sets; ranks need at least "
             f"{FEWEST['models']} on {FEWEST['datasets']}"
         )
-    ranks = whole.rank(axis=1, ascending=not metrics()[metric].higher_is_better)
+    ranks = whole.rank(axis=1, ascending=not higher_is_better(metric))
     n, k = ranks.shape
     chi2, _ = stats.friedmanchisquare(*ranks.T.to_numpy())
     with np.errstate(divide="ignore"):
@@ -86,17 +85,3 @@ def rank_models(cells: pd.DataFrame, metric: str) -> Ranking:
         critical_difference(k, n),
         tuple(sorted(map(str, set(wide.columns) - set(whole.columns)))),
     )
-
-
-def rank_table(cells: pd.DataFrame) -> pd.DataFrame:
-    """metric, model, mean_rank, datasets, chi2, p_value, critical_difference: a row per ranked model."""
-    rows = []
-    for metric in METRICS:
-        try:
-            found = rank_models(cells, metric)
-        except TooFew:
-            continue
-        shared = (len(found.datasets), found.chi2, found.p_value, found.critical_difference)
-        rows += [(metric, model, rank, *shared) for model, rank in found.mean_ranks.items()]
-    columns = ["metric", "model", "mean_rank", "datasets", "chi2", "p_value", "critical_difference"]
-    return pd.DataFrame(rows, columns=columns)

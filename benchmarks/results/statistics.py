@@ -7,11 +7,9 @@ import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
-from benchmarks.results.names import MODELS
+from benchmarks.results.names import MODELS, REFERENCE, VARIANTS, metric
 from benchmarks.results.tidy import CELL, PAPER_METRICS, require, tidy_scores
 
-REFERENCE = "soden"
-VARIANTS = (REFERENCE, "soden_ph", "soden_cox")  # ranked among themselves in the ablation table
 ALPHA = 0.05
 # Nadeau and Bengio (2003): overlapping training parts make the plain t-test optimistic; n_test / n_train of a 3:1:1
 # split corrects its variance. Cox, fitted on train + valid, would have 1/4: a third is the cautious choice for it.
@@ -160,15 +158,13 @@ def _status(cells: pd.DataFrame, scores: pd.DataFrame, trials: pd.DataFrame | No
 
 def _mark(cells: pd.DataFrame) -> pd.DataFrame:
     """Rank 1 is best and rank 2 second, by the mean rounded as printed; two best leave no second."""
-    from benchmarks.metrics.base import metrics
-
-    direction = {name: metric.higher_is_better for name, metric in metrics().items()}
     cells["mark"] = ""
-    for (table, _, metric, _), group in cells.dropna(subset="mean").groupby(["table", *CELL]):
+    for (table, _, name, _), group in cells.dropna(subset="mean").groupby(["table", *CELL]):
         # Discrete and continuous likelihoods are not comparable (Section 5.3), so nll is ranked in the ablation only.
-        if metric not in direction or (metric == "nll" and table == "main"):
+        known = metric(name)
+        if known is None or (name == "nll" and table == "main"):
             continue
         rounded = group["mean"].map(lambda mean: round(mean, 3))
-        rank = rounded.rank(method="min", ascending=not direction[metric])
+        rank = rounded.rank(method="min", ascending=not known.higher_is_better)
         cells.loc[group.index, "mark"] = rank.map({1.0: "best", 2.0: "second"}).fillna("")
     return cells

@@ -9,12 +9,13 @@ from typing import Any
 
 import pandas as pd
 
+from benchmarks.metrics.base import LEVELS
 from benchmarks.results.files import read_csv, read_parquet
 
 CELL = ["dataset", "metric", "g_tau"]  # what models are compared on
 SCORE = ["dataset", "model", "split", "metric", "g_tau"]  # what identifies a score
 # The paper's rows: three metrics at three truncations, and the likelihood, which has none.
-TRUNCATIONS = ("1e-8", "0.2", "0.4")
+TRUNCATIONS = tuple(LEVELS)
 PAPER_METRICS = (*((metric, g_tau) for metric in ("ctd", "ibll", "ibs") for g_tau in TRUNCATIONS), ("nll", ""))
 
 

@@ -13,7 +13,7 @@ from benchmarks import registry
 from benchmarks.results.files import read_parquet
 from benchmarks.study import cost_model, plan
 
-# Mean seconds and peak memory of full-length trials, one thread; made by `plan --measure` from a run's trials. For
+# Mean seconds and peak memory of full-length trials, one thread; `plan --measure RUN` prints those of a run. For
 # MIMIC and MIMIC-SEQ, whose trials differ a hundredfold, each configuration's cost is modelled (cost_model.py).
 MEASURED = Path(__file__).with_name("measured_costs.csv")
 # Subjects of the data sets, to scale a set that was never measured from one that was: a step's cost grows with the
@@ -106,7 +106,9 @@ def _lookup(measured: pd.DataFrame, dataset: str, model: str) -> tuple[float, fl
 
 def measure(run: Path) -> pd.DataFrame:
     """Mean cost per model and data set from a run's trials; CPU seconds, which a busy machine does not stretch."""
-    trials = read_parquet(run / "trials.parquet")
+    if not (path := run / "trials.parquet").is_file():
+        raise FileNotFoundError(f"{run} holds no trials.parquet; name the folder of a finished run, e.g. results/small")
+    trials = read_parquet(path)
     groups = trials[trials["status"] == "ok"].groupby(["dataset", "model"])
     means = groups.agg(
         seconds=("cpu_seconds", "mean"), peak_mb=("peak_mb", "max"), trials=("trial", "size")

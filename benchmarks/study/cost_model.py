@@ -43,7 +43,7 @@ class Estimate(NamedTuple):
 
 def known(dataset: str, model: str) -> bool:
     """Whether this pair was measured."""
-    return (dataset, model) in _models()
+    return (dataset, model) in _models(TABLE)
 
 
 def configuration(root: int, dataset: str, model: str, split: int, trial: int, rounding: Rounding) -> dict[str, Any]:
@@ -57,9 +57,9 @@ def _space(dataset: str) -> Mapping[str, Distribution]:
     return resolve({name: both[name] for name in DRAWN}, data.module(dataset).SEARCH)
 
 
-def estimate(dataset: str, model: str, hyper: Mapping[str, Any]) -> Estimate:
+def estimate(dataset: str, model: str, hyper: Mapping[str, Any], table: Path = TABLE) -> Estimate:
     """Seconds of an epoch and of the rest, and peak memory, of one configuration."""
-    fitted = _models()[dataset, model]
+    fitted = _models(table)[dataset, model]
     hyper = {**hyper, "intervals": hyper.get("intervals", 0) if fitted.discrete else 0}
     step, valid, once, peak = (float(x @ w) for x, w in zip(_features(dataset, hyper), fitted.weights, strict=True))
     batches = fitted.examples // int(hyper["batch_size"]) if fitted.examples else 0
@@ -67,9 +67,13 @@ def estimate(dataset: str, model: str, hyper: Mapping[str, Any]) -> Estimate:
 
 
 def trial_seconds(dataset: str, model: str, hyper: Mapping[str, Any], max_epochs: int) -> float:
-    """Of a whole trial: as many epochs as trials of this model took until they stopped early."""
-    found = estimate(dataset, model, hyper)
-    return found.once_seconds + min(max_epochs, float(_whole()[dataset, model].epochs)) * found.epoch_seconds
+    """Of a whole trial: as many epochs as trials of this model took until they stopped early.
+
+    `factor` is what those trials took over what their configurations and epochs predict: a long fit runs warmer.
+    """
+    found, whole = estimate(dataset, model, hyper), _whole()[dataset, model]
+    seconds = found.once_seconds + min(max_epochs, float(whole.epochs)) * found.epoch_seconds
+    return seconds * float(whole.factor)
 
 
 def request_mb(peak_mb: float) -> int:
@@ -85,11 +89,9 @@ class _Fitted(NamedTuple):
 
 
 @cache
-def _models() -> dict[tuple[str, str], _Fitted]:
-    if not TABLE.exists():
-        return {}
-    table = pd.read_csv(TABLE)
-    return {(str(d), str(m)): fit(str(d), rows) for (d, m), rows in table.groupby(["dataset", "model"])}
+def _models(table: Path) -> dict[tuple[str, str], _Fitted]:
+    groups = pd.read_csv(table).groupby(["dataset", "model"])
+    return {(str(d), str(m)): fit(str(d), rows) for (d, m), rows in groups}
 
 
 @cache

@@ -1,9 +1,10 @@
 """Measure what `plan` says about MIMIC: each model's first drawn configurations and its largest, a few steps of each.
 
-`python -m benchmarks plan --measure-mimic results/<run>` reads data and splits of a run on MIMIC tables of the real
-size (invented ones do), and writes cost_model.csv; epochs until early stopping and the cost of scoring come from the
-run's own trials, into cost_whole.csv. Every configuration runs in a process of its own, forked from one that holds the
-data as a tuning job does: its peak memory is its own. A step is timed from the second one on.
+`python -m benchmarks plan --measure-mimic results/<run> --out DIR` reads data and splits of a run on MIMIC tables of
+the real size (invented ones do), and writes DIR/cost_model.csv; epochs until early stopping and the cost of scoring
+come from the run's own trials, into DIR/cost_whole.csv. Rows of what was not measured are those `plan` has now. Every
+configuration runs in a process of its own, forked from one that holds the data as a tuning job does: its peak memory is
+its own. A step is timed from the second one on.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from benchmarks.data.files import replacing
 from benchmarks.data.preprocess import prepared
 from benchmarks.data.splits import Split
 from benchmarks.study.config import resolve
-from benchmarks.study.cost_model import DRAWN, TABLE, WHOLE
+from benchmarks.study.cost_model import DRAWN, TABLE, WHOLE, estimate
 from benchmarks.study.plan import models_for
 from benchmarks.study.trial import Key, fit_seed, hyper_parameters, run_trial
 from soden.types import SurvivalData
@@ -118,23 +119,44 @@ def measure(run: Path, dataset: str, configurations: int, models: Collection[str
     return rows
 
 
-def measure_run(run: Path, configurations: int, models: Collection[str] = ()) -> None:
+def measure_run(run: Path, configurations: int, models: Collection[str], out: Path) -> list[Path]:
     """Write cost_model.csv for the MIMIC data sets a run has and, if it is finished, what only whole trials show."""
     torch.set_num_threads(1)
-    for dataset in ("mimic", "mimic_seq"):
-        if (run / "data" / f"{dataset}.npz").exists():
-            _renew(TABLE, pd.DataFrame(measure(run, dataset, configurations, models)), ["dataset", "model"])
+    names = [name for name in ("mimic", "mimic_seq") if (run / "data" / f"{name}.npz").is_file()]
+    if not names:
+        raise FileNotFoundError(
+            f"{run} holds neither data/mimic.npz nor data/mimic_seq.npz; name the folder of a run that has them"
+        )
+    out.mkdir(parents=True, exist_ok=True)  # before the work, not after it
+    found = [row for name in names for row in measure(run, name, configurations, models)]
+    written = [_renewed(TABLE, pd.DataFrame(found), out)]
     if (run / "trials.parquet").exists():
-        measure_whole(run)
+        written.append(_renewed(WHOLE, measure_whole(run, written[0]), out))  # beside the table just measured
+    return written
 
 
-def measure_whole(run: Path) -> None:
-    """Mean epochs of the trials that ended well, and CPU seconds and peak memory of scoring a split's chosen model."""
+def measure_whole(run: Path, table: Path) -> pd.DataFrame:
+    """Epochs of the trials that ended well, what they took over what was predicted, and the cost of scoring."""
     trials = pd.read_parquet(run / "trials.parquet")
-    means = trials[trials["status"] == "ok"].groupby(["dataset", "model"])["epochs"].agg(epochs="mean", trials="size")
-    rows = means.round(1).reset_index()
-    scored = [_evaluate(run, str(row.dataset), str(row.model)) for row in rows.itertuples()]
-    _renew(WHOLE, rows.assign(**pd.DataFrame(scored)), ["dataset", "model"])
+    groups = trials[trials["status"] == "ok"].groupby(["dataset", "model"])
+    rows = [
+        {"dataset": dataset, "model": model, **whole(str(dataset), str(model), found, table)}
+        | _evaluate(run, str(dataset), str(model))
+        for (dataset, model), found in groups
+    ]
+    return pd.DataFrame(rows)
+
+
+def whole(dataset: str, model: str, trials: pd.DataFrame, table: Path = TABLE) -> Row:
+    """Mean epochs, number of trials, and seconds over those predicted for their configurations and epochs."""
+    hypers = trials[[f"hp_{name}" for name in DRAWN if f"hp_{name}" in trials]].fillna(0)
+    hypers.columns = [name.removeprefix("hp_") for name in hypers]
+    predicted = 0.0
+    for hyper, epochs in zip(hypers.to_dict("records"), trials["epochs"], strict=True):
+        found = estimate(dataset, model, {name: hyper.get(name, 0) for name in DRAWN}, table)
+        predicted += found.once_seconds + epochs * found.epoch_seconds
+    factor = float(trials["cpu_seconds"].sum()) / predicted
+    return {"epochs": round(float(trials["epochs"].mean()), 1), "trials": len(trials), "factor": round(factor, 2)}
 
 
 def _evaluate(run: Path, dataset: str, model: str) -> Row:
@@ -155,9 +177,11 @@ def _evaluate(run: Path, dataset: str, model: str) -> Row:
     return {"evaluate_s": round(seconds, 1), "evaluate_mb": usage.ru_maxrss // 1024}
 
 
-def _renew(path: Path, rows: pd.DataFrame, keys: list[str]) -> None:
-    """Put these rows in the place of those with the same keys."""
-    old = pd.read_csv(path) if path.exists() else rows.iloc[:0]
+def _renewed(table: Path, rows: pd.DataFrame, out: Path) -> Path:
+    """A copy of the table in `out` with these rows in the place of those of the same models."""
+    keys = ["dataset", "model"]
+    old = pd.read_csv(table)
     stay = ~old.set_index(keys).index.isin(rows.set_index(keys).index)
-    with replacing(path) as part:
-        pd.concat([old[stay], rows]).sort_values(["dataset", "model"], kind="stable").to_csv(part, index=False)
+    with replacing(out / table.name) as part:
+        pd.concat([old[stay], rows]).sort_values(keys, kind="stable").to_csv(part, index=False)
+    return out / table.name

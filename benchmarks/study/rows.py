@@ -77,12 +77,12 @@ def judge(then: Mapping[str, Any], now: Mapping[str, Any], spread: float = math.
 
 def spreads(folder: Path) -> dict[tuple[str, str], float]:
     """(data set, model) -> how far rounding alone moves validation scores, where a run has measured it."""
-    import pandas as pd
+    from benchmarks.results.files import read_csv
 
     path = folder / ROUNDING
     if not path.is_file():
         return {}
-    return {(r.dataset, r.model): float(r.largest) for r in pd.read_csv(path).itertuples()}
+    return {(r.dataset, r.model): float(r.largest) for r in read_csv(path).itertuples()}
 
 
 def _equal(one: Any, two: Any) -> bool:
@@ -105,8 +105,10 @@ def equal_codes(folder: Path, model: str, code: str) -> list[str]:
 
 def read_codes(folder: Path) -> dict[str, list[Row]]:
     """Model -> what was proven: {"code", "equals", "when", "rows"}."""
+    from benchmarks.results.files import read_json
+
     path = folder / CODES
-    return dict(json.loads(path.read_text())) if path.is_file() else {}
+    return read_json(path) if path.is_file() else {}
 
 
 def add_code(folder: Path, model: str, proof: Row) -> None:
@@ -134,11 +136,15 @@ def read_tables(paths: Iterable[Path]) -> list[Row]:
     for path in paths:
         try:
             frame = pd.read_parquet(path)
+        except FileNotFoundError:
+            raise FileNotFoundError(f"no table of trials {path}; `python -m benchmarks tune` makes it") from None
         except (OSError, ValueError) as error:  # pyarrow's own errors are ValueErrors
             raise ValueError(
                 f"{path} is not a readable table of trials ({error}); delete it and run again: the journal beside it "
                 "has every finished trial"
             ) from error
+        if lost := [name for name in ("split", "trial", "hyper") if name not in frame]:
+            raise ValueError(f"{path} is not a table of trials: it lacks {', '.join(lost)}; check the path")
         rows += plain_rows(frame)
     return sorted(rows, key=lambda r: (r["split"], r["trial"]))
 
@@ -151,7 +157,7 @@ def plain_rows(frame: Any) -> Iterator[Row]:
 
 def known_rows(folder: Path, dataset: str, model: str) -> list[Row]:
     """The rows of one model on one data set that a finished run has published in its trials.parquet."""
-    import pandas as pd
+    from benchmarks.results.files import read_parquet
 
     path = folder / "trials.parquet"
     if not path.is_file():
@@ -162,7 +168,7 @@ def known_rows(folder: Path, dataset: str, model: str) -> list[Row]:
     for table in (path, folder / FURTHER):
         if not table.is_file():
             continue
-        frame = pd.read_parquet(table, filters=[("dataset", "==", dataset), ("model", "==", model)])
+        frame = read_parquet(table, filters=[("dataset", "==", dataset), ("model", "==", model)])
         if len(frame) and "hyper" not in frame:
             raise ValueError(f"known: {table} was written by an older version of this project; its rows cannot be used")
         found += plain_rows(frame)

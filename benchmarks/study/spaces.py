@@ -1,4 +1,4 @@
-"""What the tables print about the models, taken from the models: their search spaces and labels."""
+"""What the tables print of the models' search, taken from the models."""
 
 from __future__ import annotations
 
@@ -11,8 +11,3 @@ from benchmarks import registry
 def search_spaces() -> dict[str, Mapping[str, Distribution]]:
     """Model name -> search space; empty for Cox."""
     return {name: model.space for name, model in registry.models().items()}
-
-
-def model_labels() -> dict[str, str]:
-    """Model name -> label as printed."""
-    return {name: model.label for name, model in registry.models().items()}

@@ -28,6 +28,7 @@ class Progress:
     done: int = 0
     diverged: int = 0
     failed: int = 0
+    waiting: int = 0  # rows that will be taken from the run named by `known`, when their job begins
     seconds: float = 0.0
     best: float = -math.inf  # validation score; minus the loss, or C^td
 
@@ -43,7 +44,8 @@ class Progress:
     def seconds_left(self, pace: float) -> float:
         """Of one core; a model that has not begun is expected to take what was measured, at this run's pace."""
         each = self.seconds / self.done if self.done else self.expected * pace
-        return (self.total - self.done) * each if self.done < self.total else 0.0
+        trials = self.total - self.done - self.waiting
+        return trials * each if trials else 0.0
 
 
 class Watch:
@@ -70,15 +72,28 @@ class Watch:
             splits = plan.n_splits(self.config, dataset)
             trials = plan.n_trials(self.config, model)
             empty = Progress(dataset, model, splits * trials, self.expected.get((dataset, model), math.nan))
-            self._models[dataset, model] = _Model(self.results / "trials" / dataset / model, splits, trials, empty)
+            known = self._known(dataset, model)
+            folder = self.results / "trials" / dataset / model
+            self._models[dataset, model] = _Model(folder, splits, trials, empty, known)
         return self._models[dataset, model]
+
+    def _known(self, dataset: str, model: str) -> dict[tuple[int, int], str]:
+        folder = self.config.get("known")
+        if not folder or not (Path(folder) / "trials.parquet").is_file():
+            return {}
+        from benchmarks.study.preview import promised  # loads torch, which a run without known rows is spared
+
+        return promised(self.config, dataset, model)
 
 
 class _Model:
     """The rows of one model that count: planned ones, with an identity of now, each pair once."""
 
-    def __init__(self, folder: Path, splits: int, trials: int, progress: Progress) -> None:
+    def __init__(
+        self, folder: Path, splits: int, trials: int, progress: Progress, known: Mapping[tuple[int, int], str]
+    ) -> None:
         self.folder, self.splits, self.trials, self.progress = folder, splits, trials, progress
+        self.known = known  # (split, trial) -> identity
         self.failure: Row | None = None
         self.told = False
         self._start_over(None)
@@ -103,6 +118,10 @@ class _Model:
             self.rows[pair] = {k: row[k] for k in ("seconds", "status", "score")}
             if row["status"] == "failed" and self.failure is None:
                 self.failure = row
+        self.progress.waiting = sum(
+            pair not in self.rows and (not current or identity in current.get(str(pair[0]), ()))
+            for pair, identity in self.known.items()
+        )
         return self.progress
 
 
@@ -152,6 +171,8 @@ def headline(entries: list[Progress], cores: int = 1) -> str:
     done, total = sum(e.done for e in entries), sum(e.total for e in entries)
     diverged, failed = sum(e.diverged for e in entries), sum(e.failed for e in entries)
     bad = " and ".join(f"{n} {word}" for n, word in ((diverged, "diverged"), (failed, "failed")) if n)
+    if waiting := sum(e.waiting for e in entries):
+        bad += f"{'; ' if bad else ''}{waiting} more to be taken over"
     left = sum(e.seconds_left(pace(entries)) for e in entries)
     eta = "" if math.isnan(left) or done == total else f", about {duration(left / cores)} of training left"
     return f"{done}/{total} trials" + (f" ({bad})" if bad else "") + eta
@@ -178,7 +199,9 @@ def table(entries: list[Progress], cores: int = 1) -> Table:
     shown = Table("data set", "model", "trials", "diverged", "failed", "s/trial", "left", "best validation score")
     for e in entries:
         seconds = e.seconds_left(pace(entries))
-        left = "done" if e.done == e.total else "?" if math.isnan(seconds) else duration(seconds / cores)
+        left = "?" if math.isnan(seconds) else duration(seconds / cores)
+        if e.done + e.waiting == e.total:
+            left = "to be taken over" if e.waiting else "done"
         each = f"{e.seconds / e.done:.1f}" if e.done else ""
         best = f"{e.best:.4f}" if e.best > -math.inf else ""
         shown.add_row(

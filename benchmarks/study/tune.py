@@ -45,10 +45,28 @@ class Settings:
     rounding: Rounding = "truncate"
     device: str = "auto"
     known: Path | None = None  # folder of a run whose rows may be taken over
-    any_numerics: bool = (
-        False  # take known rows of other numerics, too: their chosen trials are then judged by the spread
-    )
+    any_numerics: bool = False  # known rows of other numerics, too: their chosen trials are judged by the spread
     kind: str = ""  # of numerics, for those who only compare rows; empty: what this process computes
+
+
+def space_of(dataset: str, model: str) -> Mapping[str, Any]:
+    """What a model draws on a data set."""
+    return resolve(registry.model(model).space, data.module(dataset).SEARCH)
+
+
+def parts_of_any(dataset: str, model: str, settings: Settings, series: bool) -> Row:
+    """What a model's rows depend on besides their trial's number, the data and the split."""
+    return {
+        "root_seed": settings.seed,
+        "dataset": dataset,
+        "model": model,
+        "settings": rows.short_hash([dict(settings.training), settings.rounding]),
+        # repr: a changed search range is a changed draw.
+        "space": rows.short_hash({k: repr(v) for k, v in space_of(dataset, model).items()}),
+        "code": code.of_model(model, series=series),
+        "numerics": settings.kind or numerics.kind(),
+        "device": device_type(settings.device),
+    }
 
 
 class Tuner:
@@ -58,28 +76,15 @@ class Tuner:
         self.folder, self.dataset, self.splits, self.model = folder, dataset, splits, model
         self.settings = settings
         self.model_class = registry.model(model)
-        self.code = code.of_model(model, series=dataset.seq is not None)
         self.options = TrialOptions(device=settings.device, **settings.training)
         if dataset.seq is not None and not self.model_class.takes_seq:
             raise ValueError(
                 f"{model} cannot use the series of {dataset.name}; put it under skip.{dataset.name} in the config"
             )
-        self._shared: Row = {
-            "root_seed": settings.seed,
-            "data": dataset.sha256(),
-            "dataset": dataset.name,
-            "model": model,
-            "settings": rows.short_hash([dict(settings.training), settings.rounding]),
-            # repr: a changed search range is a changed draw.
-            "space": rows.short_hash({k: repr(v) for k, v in self._space().items()}),
-            "code": self.code,
-            "numerics": settings.kind or numerics.kind(),
-            "device": device_type(settings.device),
-        }
+        self._shared: Row = parts_of_any(dataset.name, model, settings, dataset.seq is not None)
+        self._shared["data"] = dataset.sha256()
+        self.code = self._shared["code"]
         self._parts: tuple[int, SurvivalData, SurvivalData] | None = None
-
-    def _space(self) -> Mapping[str, Any]:
-        return resolve(self.model_class.space, data.module(self.dataset.name).SEARCH)
 
     def run(self, chunk: str, pairs: list[tuple[int, int]]) -> list[Row]:
         """The rows of these (split, trial) pairs, running only those nobody has; keeps each split's best state."""
@@ -114,8 +119,10 @@ class Tuner:
     def _say_what_counts(self) -> None:
         """Write down which identities the rows of each split may have now, for those who only count rows."""
         codes = self._codes(self.folder.parents[2])
+        kinds = [self._shared["numerics"], *(numerics.MODES if self.settings.any_numerics else ())]
+        others = [{"code": known, "numerics": kind} for known in codes for kind in dict.fromkeys(kinds)]
         splits = sorted(int(path.stem) for path in self.splits.glob("*.npz"))
-        counts = {s: [rows.identity(self.parts(s) | {"code": known}) for known in codes] for s in splits}
+        counts = {s: [rows.identity(self.parts(s) | other) for other in others] for s in splits}
         with replacing(self.folder / rows.CURRENT) as part:
             part.write_text(json.dumps(counts))
 
@@ -160,7 +167,8 @@ class Tuner:
 
     def _trial(self, split: int, trial: int) -> tuple[Row, Competitor | None]:
         key = Key(self.dataset.name, self.model, split, trial)
-        hyper = hyper_parameters(self.settings.seed, key, self._space(), self.settings.rounding)
+        space = space_of(self.dataset.name, self.model)
+        hyper = hyper_parameters(self.settings.seed, key, space, self.settings.rounding)
         seed = fit_seed(self.settings.seed, key)
         row, model = run_trial(self.model_class, key, seed, hyper, *self._train_and_valid(split), self.options)
         parts = self.parts(split)

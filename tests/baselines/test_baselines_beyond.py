@@ -23,8 +23,6 @@ from baselines.mtlr import MTLR, mtlr_loss
 from baselines.pc_hazard import PCHazard, pc_hazard_terms
 from baselines.random_forest import TIMES, TREES, RandomForest, coarse
 from baselines.sumo_net import SumoNet
-from benchmarks import registry
-from benchmarks.results.names import BEYOND, MODELS
 from soden.types import FitOptions, SurvivalData
 
 NETWORK = {"layers": 2, "width": 16, "dropout": 0.1, "batch_norm": True, "batch_size": 32, "intervals": 20}
@@ -42,12 +40,6 @@ def fitted(cls: type, hyper: dict[str, Any] = NETWORK, epochs: int = 3) -> tuple
 
 def surv(data: SurvivalData) -> Any:
     return Surv.from_arrays(data.event, data.time)
-
-
-def test_labels_are_those_of_the_classes() -> None:
-    found = {name: cls.label for name, cls in registry.models().items()}
-    assert {name: found[name] for name in BEYOND} == BEYOND
-    assert not set(BEYOND) & set(MODELS)
 
 
 def test_kaplan_meier_against_lifelines() -> None:

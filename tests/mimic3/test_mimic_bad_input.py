@@ -157,8 +157,8 @@ def test_out_is_raw(raw: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = sorted(raw.iterdir())
     same = str(raw.parent / "raw" / ".." / "raw")
     for stage in (["build"], ["cohort"], ["events", "--table", "LABEVENTS"]):
-        assert main(["mimic", *stage, "--raw", str(raw), "--out", same]) == 2
-        assert "error: --out is the folder of the raw tables" in capsys.readouterr().err
+        assert main(["mimic", *stage, "--raw", str(raw), "--out", same]) == 1
+        assert "mimic: --out is the folder of the raw tables" in capsys.readouterr().err
     assert sorted(raw.iterdir()) == before
 
 
@@ -205,9 +205,9 @@ def test_line_ends_of_old_macintoshes(raw: Path) -> None:
 
 def test_folder_that_cannot_be_written(raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("in the way")
-    assert main(["mimic", "build", "--raw", str(raw), "--out", str(tmp_path / "file" / "out")]) == 2
+    assert main(["mimic", "build", "--raw", str(raw), "--out", str(tmp_path / "file" / "out")]) == 1
     error = capsys.readouterr().err
-    assert error == f"error: File exists: {tmp_path / 'file'}; give folders you may read and write\n"
+    assert error == f"mimic: {tmp_path / 'file'}: File exists; a file is where a folder is wanted; check the path\n"
 
 
 def test_cache_that_cannot_be_written(raw: Path, tmp_path: Path) -> None:

@@ -106,11 +106,11 @@ def test_git_ignores_what_is_built(raw: Path, tmp_path: Path) -> None:
 
 
 def test_errors_are_one_line(tmp_path: Path, raw: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["mimic", "build", "--raw", str(tmp_path / "no"), "--out", str(tmp_path / "out")]) == 2
-    assert main(["mimic", "build", "--raw", str(raw), "--out", str(tmp_path), "--options", '{"max_age": 3}']) == 2
+    assert main(["mimic", "build", "--raw", str(tmp_path / "no"), "--out", str(tmp_path / "out")]) == 1
+    assert main(["mimic", "build", "--raw", str(raw), "--out", str(tmp_path), "--options", '{"max_age": 3}']) == 1
     first, second = capsys.readouterr().err.splitlines()
-    assert first.startswith("error: no folder")
-    assert second.startswith("error: unknown option max_age; there are seq_features, admission_type")
+    assert first.startswith("mimic: no folder")
+    assert second.startswith("mimic: unknown option max_age; there are seq_features, admission_type")
 
 
 def test_raw_may_come_from_the_variable(raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

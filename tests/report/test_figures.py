@@ -22,8 +22,8 @@ from benchmarks.report.figures import calibration, cost, headline, risk_groups, 
 from benchmarks.report.figures.style import LOOKS, Drawing, freeze, look, styled
 from benchmarks.report.figures.view import View
 from benchmarks.results.folder import read_results
-from benchmarks.results.names import BEYOND
 from benchmarks.results.published import published_cells
+from benchmarks.study.config import resolve
 
 
 def view(folder: Path) -> View:
@@ -315,7 +315,7 @@ def test_errors_say_what_to_do(fake: Path, tmp_path: Path) -> None:
 
 
 def test_looks_differ_in_more_than_colour() -> None:
-    assert set(LOOKS) == {*MODELS, *BEYOND}
+    assert set(LOOKS) == set(resolve({"tier": "beyond"})["models"])
     assert len({style.marker for style in LOOKS.values()}) == len(LOOKS)
     assert len({LOOKS[model].line for model in MODELS}) == len(MODELS)
     assert look("a_new_model") == look("a_new_model")

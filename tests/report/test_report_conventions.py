@@ -39,7 +39,7 @@ def test_ranks_and_kendalls_tau() -> None:
     assert [c.family for c in found] == ["C-index"]
     base, swapped, reversed_ = found[0].rows
     assert (base.tau, swapped.tau, reversed_.tau) == pytest.approx((1, 4 / 6, -1))
-    assert (base.label, swapped.label, reversed_.label) == ("published Cᵗᵈ 1e-8", "text Cᵗᵈ 1e-8", "Antolini")
+    assert (base.label, swapped.label, reversed_.label) == ("published Cᵗᵈ 1e-8", "text Cᵗᵈ 1e-8", "Antolini C")
     assert base.ranks == {"cox": 4, "deepsurv": 3, "deephit": 2, "soden": 1}
     assert (swapped.same_order, swapped.same_best) == (False, True)
     assert (reversed_.best, reversed_.same_best) == (["cox"], False)
@@ -99,3 +99,18 @@ def test_every_disagreement_of_the_protocol_is_listed(tmp_path: Path) -> None:
     for word in ("Grid", "METABRIC", "SUPPORT", "Split", "Direction", "Censoring", "Momentum", "clipping", "Widths",
                  "Time zero", "NLL", "t-test", "MIMIC"):  # fmt: skip
         assert any(word in topic for topic in topics), word
+
+
+def test_searches_of_their_own_are_told_with_their_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without truncation, the paper's metrics, one line per model; what nobody measured is said to be unmeasured."""
+    columns = "change,dataset,model,metric,g_tau,without,effect,standard_error,splits\n"
+    lines = [f"momentum used,metabric,deephit,{m},{g},0.6,0.0123,0.004,10" for m, g in
+             (("ctd", "1e-8"), ("ctd", "0.4"), ("ibs", "1e-8"), ("dcal", ""))]  # fmt: skip
+    (tmp_path / "switches.csv").write_text(columns + "\n".join(lines))
+    monkeypatch.setattr("benchmarks.results.deviations.SWITCHES", tmp_path / "switches.csv")
+    found = {d.topic: d for d in deviations(read_results(write_run(tmp_path / "made")))}
+    assert found["Momentum"].effect.splitlines() == [
+        "10 splits, 10 trials each, effect ± standard error:",
+        "METABRIC DeepHit: Cᵗᵈ +0.0123 ± 0.0040, IBS +0.0123 ± 0.0040",
+    ]
+    assert found["Widths"].effect == "not measured here: python -m benchmarks switches"

@@ -186,6 +186,21 @@ def test_the_verb_writes_the_page_and_its_tables(tmp_path: Path, capsys: pytest.
     assert len(pd.read_csv(folder / "rankings.csv")) > 0
 
 
+def test_a_page_of_the_reference_changes_nothing_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is under git is written by `renew` alone."""
+    kept = write_run(tmp_path / "results" / "kept", n=3)
+    monkeypatch.setattr(command, "FOLDER", kept.resolve())
+    before = {path: path.read_bytes() for path in kept.rglob("*") if path.is_file()}
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    with pytest.raises(ValueError, match="belongs to the project: say with --out where the page goes"):
+        command.run(parser.parse_args(["--run", str(kept)]))
+    page = tmp_path / "page.html"
+    assert command.run(parser.parse_args(["--run", str(kept), "--out", str(page)])) == 0
+    assert "<html" in page.read_text()
+    assert {path: path.read_bytes() for path in kept.rglob("*") if path.is_file()} == before
+
+
 def test_a_folder_that_is_no_run_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"is not the folder of a finished run: it has no config.json"):
         read_results(tmp_path)

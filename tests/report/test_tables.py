@@ -19,6 +19,7 @@ from baselines.space import Choice, PerDataset, Uniform
 from benchmarks.commands import tables as command
 from benchmarks.report import pdf
 from benchmarks.report.latex import Style, truncation
+from benchmarks.report.other_tables import printed_range, render_hyper_parameters
 from benchmarks.report.tables import contents, render, twin, write_tables
 from benchmarks.results.names import escape
 from benchmarks.results.published import published_cells, published_datasets, related_work
@@ -157,7 +158,7 @@ def test_models_beyond_the_papers_are_in_a_table_of_their_own() -> None:
     assert set(found) == {"Model", "Cox", "SODEN (ours)"}
     latex = render(cells, "beyond", Style(labels={"my_net": "My & Net"}))
     found = [line.split(" & ")[1] for line in latex.splitlines() if r"\pm" in line and "caption" not in line]
-    assert found == ["Cox", "RSF", r"My \& Net", "SODEN"] * 3
+    assert found == ["Cox", r"My \& Net", "RSF", "SODEN"] * 3
     # Each table ranks its own models: Cox, the last of the four, is best in C^td of both.
     ibs = cells[(cells["metric"] == "ibs") & (cells["model"] == "soden")].groupby("table")["mark"].first()
     assert ibs.to_dict() == {"ablation": "best", "beyond": "best", "main": "best"}
@@ -215,6 +216,16 @@ def test_hyper_parameters_that_differ_between_models_get_a_row_each() -> None:
 )
 def test_truncations_in_mathematics(g_tau: str, wanted: str) -> None:
     assert truncation(g_tau) == wanted
+
+
+def test_a_choice_among_words_is_printed_word_by_word() -> None:
+    """As scikit-learn's max_features; numbers and truth values alone are printed as the paper does."""
+    assert printed_range(Choice(("sqrt", 0.5, None))) == r"$\{\text{sqrt}, 0.5, \text{None}\}$"
+    assert printed_range(Choice(("log_2", True))) == r"$\{\text{log\_2}, \text{True}\}$"
+    for usual in (Choice((0, 0.1, 0.5)), Choice((True, False)), Uniform(0.0, 1.0)):
+        assert printed_range(usual) == usual.latex()
+    spaces = {"soden": {"max_features": Choice(("sqrt", 0.5))}}
+    assert r"$\{\text{sqrt}, 0.5\}$" in render_hyper_parameters(spaces, Style())
 
 
 def test_names_are_safe_for_latex() -> None:

@@ -166,7 +166,7 @@ def found(folder: Path, monkeypatch: pytest.MonkeyPatch, **files: str) -> dict[s
 def test_a_helper_with_a_model_s_name_removes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     helper = '\n\nclass Helper:\n    name = "mine"\n'
     one = found(tmp_path, monkeypatch, a_model=MODEL.format(cls="Mine", name="mine", label="Mine") + helper, z=helper)
-    assert one == {"mine": registry.Found("baselines.a_model", "Mine", True, "loss")}
+    assert one == {"mine": registry.Found("baselines.a_model", "Mine", True, "loss", "Mine")}
     before = found(tmp_path, monkeypatch, a_helper=helper)  # also in a file that is read first
     assert before == one
 
@@ -182,7 +182,7 @@ def test_two_models_of_one_name_are_an_error(tmp_path: Path, monkeypatch: pytest
 def test_search_and_selection_are_inherited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     base = 'class Base:\n    space = {"lr": 1}\n    select_by = "ctd"\n'
     child = 'from baselines.base import Base\n\n\nclass Mine(Base):\n    name = "mine"\n    label = "Mine"\n'
-    assert found(tmp_path, monkeypatch, base=base, mine=child)["mine"][2:] == (True, "ctd")
+    assert found(tmp_path, monkeypatch, base=base, mine=child)["mine"][2:4] == (True, "ctd")
 
 
 def test_no_model_is_imported_to_find_out() -> None:

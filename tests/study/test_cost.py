@@ -50,6 +50,21 @@ def test_costs_are_measured_from_trials_that_ended_well(tmp_path: Path) -> None:
     assert (row["seconds"], row["peak_mb"], row["trials"]) == (2.0, 300, 2)
 
 
+def test_measured_costs_are_printed_or_written_and_the_projects_own_stay(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = cost.MEASURED.read_bytes()
+    rows = pd.DataFrame({"dataset": "support", "model": "soden", "trial": [0, 1], "status": "ok"})
+    rows.assign(cpu_seconds=[1.0, 3.0], peak_mb=[100, 300]).to_parquet(tmp_path / "trials.parquet")
+    table = "dataset,model,seconds,peak_mb,trials\nsupport,soden,2.0,300,2\n"  # the mean, the largest, the number
+    assert main(["plan", "--measure", str(tmp_path)]) == 0
+    assert capsys.readouterr().out == table
+    assert main(["plan", "--measure", str(tmp_path), "--out", str(tmp_path / "new" / "costs.csv")]) == 0
+    assert "`plan` reads benchmarks/study/measured_costs.csv" in capsys.readouterr().out
+    assert (tmp_path / "new" / "costs.csv").read_text() == table
+    assert cost.MEASURED.read_bytes() == before
+
+
 def test_plan_prints_jobs_hours_memory_and_disk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "small", "--cores", "4"]) == 0
     last = capsys.readouterr().out.splitlines()[-1]

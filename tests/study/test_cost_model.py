@@ -1,7 +1,9 @@
 """What a MIMIC trial is said to cost: for the draws of the trial itself, with memory that suffices."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -9,7 +11,8 @@ import pytest
 
 from baselines.space import resolve as searched
 from benchmarks import data, registry
-from benchmarks.study import cost, cost_model, plan
+from benchmarks.__main__ import main
+from benchmarks.study import cost, cost_model, measure_costs, plan
 from benchmarks.study.config import resolve
 from benchmarks.study.trial import Key, hyper_parameters
 
@@ -76,6 +79,15 @@ def test_the_model_is_near_what_was_measured(dataset: str, model: str) -> None:
         assert sum(estimates) == pytest.approx(seconds.sum(), rel=0.3)  # as near as a plan is meant to be
 
 
+def test_whole_trials_say_how_far_the_prediction_is_off() -> None:
+    """Twice the predicted seconds at half the epochs of the table."""
+    hyper = {"hp_layers": 2, "hp_width": 16, "hp_gru_width": 20, "hp_batch_size": 512}
+    found = cost_model.estimate("mimic_seq", "soden", {name.removeprefix("hp_"): v for name, v in hyper.items()})
+    seconds = [2 * (found.once_seconds + n * found.epoch_seconds) for n in (10, 30)]
+    trials = pd.DataFrame([hyper, hyper]).assign(epochs=[10, 30], cpu_seconds=seconds)
+    assert measure_costs.whole("mimic_seq", "soden", trials) == {"epochs": 20.0, "trials": 2, "factor": 2.0}
+
+
 def test_intervals_cost_only_models_that_have_them() -> None:
     hyper = {"layers": 2, "width": 16, "gru_width": 20, "batch_size": 512}
     for model, dearer in (("soden", False), ("deephit", True)):
@@ -113,8 +125,41 @@ def test_invented_tables_cost_their_share() -> None:
         assert tenth.seconds == pytest.approx(one.seconds / 10)
 
 
+def test_a_plan_says_what_building_and_scoring_take(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "paper", "--cores", "2"]) == 0
+    assert re.search(
+        r"MIMIC besides: 3 min .* 1475 MB to build it, \d+ min and 2\d{3} MB to score", capsys.readouterr().out
+    )
+    assert max(cost_model.evaluation(*pair)[1] for pair in MEASURED) < 4000  # what rule evaluate asks for
+
+
 def test_a_plan_loads_no_model() -> None:
     """Snakemake makes it whenever it reads the rules."""
     code = "import sys; from benchmarks.study import cost, cost_model; from benchmarks.study.config import resolve; "
     code += "import pandas as pd; cost.expected(resolve({'tier': 'paper'}), pd.read_csv(cost.MEASURED)); "
     subprocess.run([sys.executable, "-c", code + "sys.exit('torch' in sys.modules)"], check=True)
+
+
+def test_measuring_writes_where_it_is_told_and_leaves_the_projects_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The copies have the new rows of what was measured and the old ones of all else."""
+    before = {path: path.read_bytes() for path in (cost_model.TABLE, cost_model.WHOLE)}
+    (tmp_path / "run" / "data").mkdir(parents=True)
+    for name in ("data/mimic.npz", "trials.parquet"):
+        (tmp_path / "run" / name).write_text("")
+    row = TABLE[(TABLE["dataset"] == "mimic") & (TABLE["model"] == "soden")].iloc[:1].assign(peak_mb=1)
+    whole = pd.read_csv(cost_model.WHOLE)
+    new = whole[(whole["dataset"] == "mimic") & (whole["model"] == "soden")].assign(epochs=1.5)
+    monkeypatch.setattr(measure_costs, "measure", lambda run, dataset, *_: row.to_dict("records"))
+    monkeypatch.setattr(measure_costs, "measure_whole", lambda run, table: new)
+    out = tmp_path / "new"
+    assert main(["plan", "--measure-mimic", str(tmp_path / "run"), "--out", str(out)]) == 0
+    assert "cost_whole.csv; `plan` reads benchmarks/study/cost_whole.csv" in capsys.readouterr().out
+    found = pd.read_csv(out / "cost_model.csv")
+    own = (found["dataset"] == "mimic") & (found["model"] == "soden")
+    assert found[own]["peak_mb"].tolist() == [1]
+    others = ~((TABLE["dataset"] == "mimic") & (TABLE["model"] == "soden"))
+    assert len(found[~own]) == others.sum()
+    assert (pd.read_csv(out / "cost_whole.csv")["epochs"] == 1.5).sum() == 1
+    assert {path: path.read_bytes() for path in before} == before

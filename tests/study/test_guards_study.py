@@ -26,7 +26,7 @@ from benchmarks.seeds import seed_for
 from benchmarks.study import evaluate, simulation, tune
 from benchmarks.study.gather import gather, gather_scores, gather_trials
 from benchmarks.study.trial import Key, fit_seed, hyper_parameters, run_trial
-from benchmarks.study.tune import Tuner
+from benchmarks.study.tune import Tuner, space_of
 from soden import SODEN
 from soden.inputs import held_out_rows
 from soden.models import Soden
@@ -232,7 +232,7 @@ def test_rows_have_their_own_seed_and_draw(tmp_path: Path) -> None:
     for (split, trial), row in zip(pairs, rows, strict=True):
         key = Key("simulated", "deepsurv", split, trial)
         assert row["seed"] == fit_seed(3, key)
-        assert row["hyper"] == hyper_parameters(3, key, made._space(), "truncate")
+        assert row["hyper"] == hyper_parameters(3, key, space_of(made.dataset.name, made.model), "truncate")
     assert len({r["seed"] for r in rows}) == len({r["hyper"]["lr"] for r in rows}) == 4
     assert len({r["valid_loss"] for r in rows}) == 4
 

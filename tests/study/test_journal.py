@@ -46,3 +46,20 @@ def test_a_reader_does_not_disturb_the_writer(tmp_path: Path) -> None:
 def test_garbage_is_not_a_trial(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(b'[1, 2]\n\xff\xfe\n{"split": 1}\n3\n')
     assert list(journal.read(tmp_path / "a.jsonl")) == [{"split": 1}]
+
+
+def test_a_follower_reads_every_byte_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run looks every second: what was read before is not read again, and a torn line is read when it is whole."""
+    path = tmp_path / "a.jsonl"
+    content = written(path)
+    first = content.index(b"\n") + 1
+    follower = journal.Follower(tmp_path)
+    read: list[bytes] = []
+    monkeypatch.setattr(journal, "_rows", lambda part, rows=journal._rows: (read.append(part), rows(part))[1])
+    path.write_bytes(content[: first + 7])
+    assert list(follower.new_rows()) == ROWS[:1]
+    path.write_bytes(content)
+    journal.Journal(tmp_path / "b.jsonl").append(ROWS[0])
+    assert list(follower.new_rows()) == [*ROWS[1:], ROWS[0]]
+    assert list(follower.new_rows()) == []
+    assert b"".join(read) == content + content[:first]

@@ -113,6 +113,68 @@ def test_known_rows_are_taken_marked_and_counted(results: Path, tmp_path: Path) 
         tuner(results, "soden", known=tmp_path).run("0000", [(1, 0)])
 
 
+def test_known_rows_are_counted_before_there_are_data(results: Path, tmp_path: Path) -> None:
+    """What may be taken over is said and needs no time; which rows it was in the end, the built data decide."""
+    theirs = tmp_path / "results" / "theirs"
+    made = tuner(results, "deepsurv").run("0000", [(1, 0), (1, 1)])
+    failed = tuner(results, "soden").run("0000", [(1, 0)])[0] | {"status": "failed"}
+    beyond = made[0] | {"trial": 2}  # more than this run has
+    rows.write_table([*made, failed, beyond], theirs / "trials.parquet")
+    for name in ("trials", "data"):
+        shutil.rmtree(results / name)
+    config = CONFIG | {"known": str(theirs)}
+    assert said(results, config) == [
+        f"3 trials to run, 0 there already, 2 taken from {theirs}.",
+        "  2 of these once data and splits are built, if they come out as there; else they are run.",
+    ]
+    assert said(results, config | {"seed": 1})[0] == f"5 trials to run, 0 there already, 0 taken from {theirs}."
+    native = config | {"numerics": "native"}
+    assert said(results, native)[0] == f"5 trials to run, 0 there already, 0 taken from {theirs}."
+    assert said(results, native | {"known_numerics": "any"})[0].startswith("3 trials to run")
+    rows.write_table([row | {"code": "f" * 12} for row in made], theirs / "trials.parquet")
+    assert said(results, config)[0].startswith("5 trials to run")
+    rows.add_code(theirs, "deepsurv", {"code": made[0]["code"], "equals": "f" * 12, "when": "", "rows": []})
+    assert said(results, config)[0].startswith("3 trials to run")
+
+
+def test_status_does_not_count_known_rows_as_work(results: Path, tmp_path: Path) -> None:
+    theirs = tmp_path / "results" / "theirs"
+    made = tuner(results, "deepsurv").run("0000", [(1, 0), (1, 1)])
+    rows.write_table(made, theirs / "trials.parquet")
+    shutil.rmtree(results / "trials")
+    watch = status.Watch(results, CONFIG | {"known": str(theirs)}, {("simulated", m): 3.0 for m in CONFIG["models"]})
+    entry = watch.entries()[1]
+    assert (entry.model, entry.done, entry.waiting, entry.total) == ("deepsurv", 0, 2, 2)
+    assert entry.seconds_left(pace=1.0) == 0
+    # Cox once and SODEN twice, 3 s each.
+    assert status.headline(watch.entries()) == "0/5 trials (2 more to be taken over), about 9 s of training left"
+    tuner(results, "deepsurv", known=theirs).run("0000", [(1, 0)])
+    assert (watch.entries()[1].done, watch.entries()[1].waiting) == (1, 1)
+    # Data that came out otherwise: what was promised is not waited for.
+    other = json.dumps({"1": ["0" * 16]})
+    (results / "trials" / "simulated" / "deepsurv" / rows.CURRENT).write_text(other)
+    entry = watch.entries()[1]
+    assert (entry.done, entry.waiting) == (0, 0)
+    gone = status.Watch(results, CONFIG | {"known": str(tmp_path / "gone")}, {})
+    assert [e.waiting for e in gone.entries()] == [0, 0, 0]
+
+
+def test_rows_of_other_numerics_that_may_be_taken_are_counted(results: Path, tmp_path: Path) -> None:
+    theirs = tmp_path / "results" / "theirs"
+    made = tuner(results, "deepsurv").run("0000", [(1, 0), (1, 1)])
+    foreign = []
+    for row in made:
+        parts = {name: row[name] for name in rows.PARTS} | {"numerics": "native"}
+        foreign.append(row | parts | {"identity": rows.identity(parts)})
+    rows.write_table(foreign, theirs / "trials.parquet")
+    shutil.rmtree(results / "trials")
+    settings = Settings(CONFIG["seed"], CONFIG["training"], "truncate", "cpu", theirs, any_numerics=True)
+    usual = tuner(results, "deepsurv")
+    Tuner(usual.folder, usual.dataset, usual.splits, "deepsurv", settings).run("0000", [(1, 0), (1, 1)])
+    watch = status.Watch(results, CONFIG, {})
+    assert watch.entries()[1].done == 2
+
+
 def test_known_failures_are_not_taken(results: Path, tmp_path: Path) -> None:
     made = tuner(results, "deepsurv").run("0000", [(1, 0), (1, 1)])
     theirs = tmp_path / "results" / "theirs"

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from baselines.contract import TrialOptions
+from baselines.cox import Cox
 from baselines.space import resolve
 from benchmarks import data, registry
+from benchmarks.data.preprocess import prepared
 from benchmarks.data.simulated import simulate
 from benchmarks.data.splits import Split, make_split
 from benchmarks.study import evaluate, journal, rows
@@ -252,6 +254,30 @@ def test_risk_groups_of_an_oracle_are_apart(dataset: data.Dataset) -> None:
     assert groups["low"][half - 1] == 1.0
     expected = logrank_test(time[:50], time[50:], np.ones(50), np.ones(50)).p_value
     assert groups["p_value"] == pytest.approx(expected, rel=1e-6)
+
+
+class ByEvents(Cox):
+    """A model that is chosen by a score of its own: the share of events in the validation part."""
+
+    name, select_by = "by_events", "events"
+
+    def events(self, valid: SurvivalData) -> float:
+        return float(valid.event.mean())
+
+
+def test_a_model_may_be_chosen_by_its_own_score(dataset: data.Dataset, splits: Path) -> None:
+    parts = prepared(dataset, Split.load(splits / "1.npz"), "train", "valid")
+    row, _ = run_trial(ByEvents, Key("simulated", "by_events", 1, 0), 1, {}, *parts, TrialOptions())
+    assert row["status"] == "ok"
+    assert row["score"] == parts[1].event.mean()
+
+
+def test_a_score_that_is_not_there_is_named(dataset: data.Dataset, splits: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(ByEvents, "select_by", "evnets")
+    parts = prepared(dataset, Split.load(splits / "1.npz"), "train", "valid")
+    row, _ = run_trial(ByEvents, Key("simulated", "by_events", 1, 0), 1, {}, *parts, TrialOptions())
+    assert row["status"] == "failed"
+    assert "'ByEvents' object has no attribute 'evnets'" in row["message"]
 
 
 def test_a_time_limit_is_recorded(dataset: data.Dataset, splits: Path) -> None:

@@ -120,11 +120,6 @@ class Page:
             raise RuntimeError(str(answer["exceptionDetails"]))
         return answer["result"].get("value")
 
-    def screenshot(self, path: Path, *, whole: bool = False) -> None:
-        """A PNG of the window, or of the whole page."""
-        shot = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
-        path.write_bytes(base64.b64decode(shot["data"]))
-
     def pdf(self, path: Path) -> None:
         """The page as printed."""
         path.write_bytes(

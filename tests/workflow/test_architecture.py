@@ -40,10 +40,11 @@ def test_no_python_imports_snakemake() -> None:
 # Rooms of benchmarks, and the rooms each must not reach, directly or through others.
 CLOSED = {
     "benchmarks.results": ("benchmarks.study", "benchmarks.report", "benchmarks.commands", "baselines"),
+    # The registry may be asked for labels, which it reads from the source; any model imported would reach the contract.
     "benchmarks.report": (
         "benchmarks.study",
         "benchmarks.commands",
-        "benchmarks.registry",
+        "baselines.contract",
         "soden.models",
         "soden.training",
     ),

@@ -5,7 +5,7 @@ import sys
 
 from conftest import ROOT
 
-from benchmarks.__main__ import verbs
+from benchmarks.__main__ import GROUPS, _grouped, verbs
 
 COMMAND = [sys.executable, "-m", "benchmarks"]
 
@@ -14,6 +14,21 @@ def test_all_verbs_are_listed() -> None:
     done = subprocess.run(COMMAND, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0
     assert all(f"\n  {verb} " in done.stdout for verb in verbs())
+
+
+def test_the_help_is_the_docstrings_and_fits_a_screen() -> None:
+    listed = verbs()
+    assert listed["split"].startswith("Split a data set: row numbers of train, valid and test")
+    assert not [verb for verb in listed if verb.startswith("_")]
+    assert {verb: text for verb, text in listed.items() if not 20 < len(text) <= 90} == {}
+
+
+def test_every_verb_has_a_group_and_every_group_its_verbs() -> None:
+    """A verb that was renamed would make the help raise; one that nobody placed is listed under its own title."""
+    placed = [name for group in GROUPS.values() for name in group]
+    assert len(placed) == len(set(placed))
+    assert set(placed) <= set(verbs())
+    assert _grouped([*verbs(), "brand_new"])["More"] == [*(n for n in verbs() if n not in placed), "brand_new"]
 
 
 def test_an_unknown_verb_is_an_error_with_the_choices() -> None:

@@ -1,15 +1,24 @@
-"""Full disks and read-only folders: each is met before it meets a user."""
+"""Full disks, read-only folders, signals and silent logs: each is met before it meets a user."""
 
+import io
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
+import yaml
 from conftest import ROOT
+from rich.console import Console
+from test_workflow import TINY
 
+from benchmarks.commands import _errors, _snakemake
 from benchmarks.data.simulated import simulate
 from benchmarks.data.splits import make_split
 from benchmarks.study import journal
@@ -62,3 +71,113 @@ def test_a_read_only_results_folder_is_an_error_before_anything_runs(tmp_path: P
     assert done.returncode == 1
     assert "cannot write to" in done.stderr
     assert "make it writable, or choose another --directory" in done.stderr
+
+
+def explained(results: Path, log: str) -> str:
+    """What a user reads of a run whose Snakemake left this log."""
+    results.mkdir(parents=True, exist_ok=True)
+    (results / "snakemake.log").write_text(log)
+    out = io.StringIO()
+    _snakemake.explain(results / "snakemake.log", results, Console(file=out, soft_wrap=True, highlight=False))
+    return out.getvalue()
+
+
+FAILED = (
+    "Error in rule splits:\n    log: results/tiny/a.log (check log file(s) for error details)\nsyntax error near `('\n"
+)
+
+
+def test_an_empty_log_of_a_job_is_said_to_be_empty(tmp_path: Path) -> None:
+    results = tmp_path / "results" / "tiny"
+    results.mkdir(parents=True)
+    (results / "a.log").write_text("")
+    text = explained(results, FAILED)
+    assert "a.log is empty: its command said nothing" in text
+    assert "syntax error near `('" in text  # the shell's words, which only Snakemake's log has
+    (results / "a.log").write_text("one\ntwo\n")
+    text = explained(results, FAILED)
+    assert "a.log ends with:\none\ntwo\n" in text
+    assert "No space" not in text
+
+
+def test_an_empty_log_of_snakemake_is_not_passed_on_as_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = explained(tmp_path / "results" / "tiny", "")
+    assert "Snakemake said nothing." in text
+    assert "No space left" not in text  # there is some
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(10**9, 10**9 - 10**6, 10**6))
+    text = explained(tmp_path / "results" / "tiny", "")
+    assert "No space left on the disk of" in text
+    assert "(1 MB are free); make room, then give the same command again." in text
+
+
+def test_a_job_that_met_a_full_disk_is_said_with_the_free_space(tmp_path: Path) -> None:
+    results = tmp_path / "results" / "tiny"
+    results.mkdir(parents=True)
+    (results / "a.log").write_text("OSError: [Errno 28] No space left on device\n")
+    text = explained(results, FAILED)
+    free = shutil.disk_usage(results).free / 1e6
+    said = float(text.split("No space left on the disk of")[1].split(" MB are free")[0].split("(")[-1])
+    assert said == pytest.approx(free, rel=0.2)  # others write to this disk, too
+
+
+def test_a_verb_on_a_full_disk_says_so(small_disk: Path) -> None:
+    with pytest.raises(OSError, match="No space left on device"):
+        (small_disk / "filler").write_bytes(b"x" * 2**20)
+    words = ["tables", "--published", "--out", str(small_disk / "tables")]
+    done = subprocess.run([sys.executable, "-m", "benchmarks", *words], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 1
+    assert done.stderr.startswith("tables: no space left on the disk of")
+    assert "(0 MB are free); make room, then give the same command again" in done.stderr
+
+
+def test_errors_of_the_system_get_a_path_and_advice(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    with pytest.raises(FileExistsError) as exists:
+        file.mkdir()
+    assert _errors.in_words(exists.value) == f"{file}: File exists; a file is where a folder is wanted; check the path"
+    with pytest.raises(FileNotFoundError) as absent:
+        (tmp_path / "none").read_text()
+    assert _errors.in_words(absent.value) == f"{tmp_path / 'none'}: No such file or directory; check the path"
+    assert _errors.in_words(ValueError("as it is")) == "as it is"
+
+
+def test_a_second_run_is_sent_to_another_folder(tmp_path: Path) -> None:
+    """Snakemake's lock is one for a folder, so another name of the run alone would not help."""
+    (tmp_path / ".snakemake" / "locks").mkdir(parents=True)
+    (tmp_path / ".snakemake" / "locks" / "0.input.lock").write_text("")
+    script = tmp_path / "snakemake"
+    script.write_text("import time; time.sleep(60)")
+    with subprocess.Popen([sys.executable, str(script)], cwd=tmp_path) as other:
+        try:
+            while psutil.Process(other.pid).cwd() != str(tmp_path):
+                time.sleep(0.05)
+            with pytest.raises(_snakemake.RunError, match=r"process \d+\); wait for it, .* with `--directory OTHER`"):
+                _snakemake.release_stale_lock(tmp_path, Console(file=io.StringIO()))
+        finally:
+            other.kill()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_to_the_run_stops_snakemake_and_its_jobs(sent: int, code: int, tmp_path: Path) -> None:
+    """Sent to the one process, as a service or a scheduler does it; a terminal's Ctrl-C reaches all of them at once."""
+    many = {"trials": 500, "chunk": 500, "training": {"max_epochs": 50}, "models": ["soden"]}
+    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(TINY | many))
+    command = [sys.executable, "-m", "benchmarks", "run", "--configfile", str(tmp_path / "tiny.yaml"), "--cores", "2"]
+    with subprocess.Popen([*command, "--directory", str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True) as run:
+        journals = (tmp_path / "results" / "tiny" / "trials").glob
+        deadline = time.monotonic() + 300
+        while not [p for p in journals("*/*/*.jsonl") if p.stat().st_size] and time.monotonic() < deadline:
+            time.sleep(0.2)
+        children = psutil.Process(run.pid).children(recursive=True)
+        assert any("tune" in child.cmdline() for child in children)
+        run.send_signal(sent)
+        out, _ = run.communicate(timeout=60)
+    assert run.returncode == code
+    assert "what is finished is kept, the same command goes on from here" in out
+    assert not psutil.wait_procs(children, timeout=10)[1]
+    kept = [row for path in journals("*/*/*.jsonl") for row in journal.read(path)]
+    assert kept
+    locks = tmp_path / ".snakemake" / "locks"
+    assert not locks.is_dir() or not any(locks.iterdir())

@@ -37,7 +37,7 @@ def build_cohort(raw: Path, out: Path, options: MimicOptions) -> None:
             connection.register(name.lower(), rows[name])
         run_sql(connection, "cohort", {"min_age": options.min_age, "death_time": options.death_time})
         run_sql(connection, "aggregates")
-        adults = dict(connection.execute("SELECT name, value FROM aggregate").fetchall())
+        adults = dict(connection.execute("SELECT name, value FROM aggregate ORDER BY name").fetchall())
         left = {table: count(connection, table) for table in ("first_admission", "old_enough", "cohort")}
         for query, file in (
             ("FROM cohort ORDER BY subject_id", "cohort"),

@@ -9,7 +9,7 @@ from functools import cached_property
 import pandas as pd
 
 from benchmarks.results.folder import Results, Row
-from benchmarks.results.names import DATASETS
+from benchmarks.results.names import DATASETS, dataset_label
 from benchmarks.results.statistics import ALPHA, compare
 
 PAPER_DATASETS = ("mimic_seq", "mimic", "support", "metabric")
@@ -109,7 +109,7 @@ def judged(claim: Claim, ours: Evidence, paper: Evidence) -> Row:
 
 def _tested(name: str, ours: Evidence) -> str:
     if name != "simulated" or ours.run is None:
-        return DATASETS.get(name, name)
+        return dataset_label(name)
     metas = [run["meta"] for run in ours.run.simulations]
     return f"{len(metas)} repetitions of {metas[0]['n']:,} subjects, at most {metas[0]['max_epochs']} epochs"
 

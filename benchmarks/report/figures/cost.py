@@ -10,6 +10,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from benchmarks.report.figures.labelling import place_labels
 from benchmarks.report.figures.style import (
+    G_TAU,
     WIDTH,
     Drawing,
     NothingToDraw,
@@ -23,10 +24,9 @@ from benchmarks.report.figures.style import (
     title,
 )
 from benchmarks.report.figures.view import View
+from benchmarks.results.names import higher_is_better
 
-G_TAU = "1e-8"
 METRICS = {"ctd": r"$C^{td}_\tau$", "ibs": r"IBS$_\tau$ (axis inverted)"}
-LOWER_IS_BETTER = ("ibs",)
 
 
 def draw(run: View) -> list[Drawing]:
@@ -94,7 +94,7 @@ def _panel(axes: Axes, table: pd.DataFrame, metric: str) -> list[Annotation]:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.margins(0.25, 0.14)
-    goodness = -table["mean"] if metric in LOWER_IS_BETTER else table["mean"]
+    goodness = table["mean"] if higher_is_better(metric) else -table["mean"]
     front = table.iloc[pareto(table["seconds"], goodness)]
     # To the right of its last point the front is flat: everything there costs more for less.
     ends = [*front["seconds"], table["seconds"].max()], [*front["mean"], front["mean"].iloc[-1]]
@@ -116,6 +116,6 @@ def _panel(axes: Axes, table: pd.DataFrame, metric: str) -> list[Annotation]:
             path_effects=[withStroke(linewidth=1.5, foreground="white")],
         )
         labels.append(label)
-    if metric in LOWER_IS_BETTER:
+    if not higher_is_better(metric):
         axes.invert_yaxis()
     return labels

@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from benchmarks.report.figures.style import (
+    G_TAU,
     GREY,
     Drawing,
     Look,
@@ -24,7 +25,6 @@ from benchmarks.report.figures.view import View
 from benchmarks.results.counting import corrected_interval, gains
 from benchmarks.results.names import model_order
 
-G_TAU = "1e-8"
 METRICS = {"ctd": r"gain in $C^{td}_\tau$", "ibll": r"gain in IBLL$_\tau$", "ibs": r"gain in IBS$_\tau$"}
 ROW, FRAME = 0.19, 1.15  # inches per model, and around the panels
 

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from benchmarks.report.figures.style import (
+    G_TAU,
     Drawing,
     NothingToDraw,
     dataset_label,
@@ -21,11 +22,11 @@ from benchmarks.report.figures.style import (
     note,
 )
 from benchmarks.report.figures.view import View
+from benchmarks.report.latex import latex_arrow
 from benchmarks.results.names import model_order
 from benchmarks.results.search_noise import expected_scores
 
-G_TAU = "1e-8"
-METRICS = {"ctd": r"test $C^{td}_\tau$ ($\uparrow$)", "ibs": r"test IBS$_\tau$ ($\downarrow$)"}
+METRICS = {"ctd": r"test $C^{td}_\tau$", "ibs": r"test IBS$_\tau$"}
 
 
 def draw(run: View) -> list[Drawing]:
@@ -43,7 +44,7 @@ def _figure(run: View, dataset: str, found: pd.DataFrame) -> Drawing:
     figure, [panels] = grid(1, len(METRICS), 2.9)
     for panel, (metric, text) in zip(panels, METRICS.items(), strict=True):
         _panel(panel, found[found["metric"] == metric], models)
-        panel.set_ylabel(text)
+        panel.set_ylabel(f"{text} {latex_arrow(metric)}")
     name, mark = dataset_label(dataset), run.mark(dataset)
     figure.suptitle(heading(name, mark, run.effort(dataset)), fontsize=9)
     handles = [handle(model_label(m), look(m), markersize=3) for m in models]

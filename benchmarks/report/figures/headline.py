@@ -6,6 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from benchmarks.report.figures.style import (
+    G_TAU,
     GREY,
     Drawing,
     Look,
@@ -20,12 +21,11 @@ from benchmarks.report.figures.style import (
     title,
 )
 from benchmarks.report.figures.view import View
+from benchmarks.results.names import better
 
-G_TAU = "1e-8"
 METRICS = {
-    "ctd": r"$C^{td}_\tau$ (higher is better)",
-    "ibll": r"IBLL$_\tau$ (higher is better)",
-    "ibs": r"IBS$_\tau$ (lower is better)",
+    name: f"{text} ({better(name)} is better)"
+    for name, text in {"ctd": r"$C^{td}_\tau$", "ibll": r"IBLL$_\tau$", "ibs": r"IBS$_\tau$"}.items()
 }
 ROW, FRAME = 0.16, 0.62  # inches per model, and around a panel
 

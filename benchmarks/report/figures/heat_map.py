@@ -6,12 +6,11 @@ import pandas as pd
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 
-from benchmarks.report.figures.style import Drawing, NothingToDraw, dataset_label, grid, model_label, note
+from benchmarks.report.figures.style import G_TAU, Drawing, NothingToDraw, dataset_label, grid, model_label, note
 from benchmarks.report.figures.view import View
-from benchmarks.results.names import model_order
+from benchmarks.results.names import better, higher_is_better, model_order
 
-G_TAU = "1e-8"
-METRICS = {"ibs": (r"IBS$_\tau$ (lower is better)", False), "ctd": (r"$C^{td}_\tau$ (higher is better)", True)}
+METRICS = {"ibs": r"IBS$_\tau$", "ctd": r"$C^{td}_\tau$"}
 COLOURS = colormaps["cividis"]  # even in grey, and with every kind of colour vision
 
 
@@ -22,9 +21,9 @@ def draw(run: View) -> list[Drawing]:
         raise NothingToDraw("the run has neither IBS nor C-td")
     models, datasets = model_order({m for t in tables.values() for m in t.index}), run.datasets
     figure, [panels] = grid(1, 2, 1.1 + 0.19 * len(models), sharey=True)
-    for panel, (metric, (text, higher)) in zip(panels, METRICS.items(), strict=True):
-        panel.set_title(text)
-        _panel(panel, tables[metric].reindex(index=models, columns=datasets), higher)
+    for panel, (metric, text) in zip(panels, METRICS.items(), strict=True):
+        panel.set_title(f"{text} ({better(metric)} is better)")
+        _panel(panel, tables[metric].reindex(index=models, columns=datasets), higher_is_better(metric))
     panels[0].set_yticks(range(len(models)), [model_label(m) for m in models])
     said = (
         "Means over splits, P(C > τ) = 1e-8. The colour is the rank among the models of its column, the brightest the "

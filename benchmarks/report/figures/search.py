@@ -24,9 +24,9 @@ from benchmarks.report.figures.style import (
     title,
 )
 from benchmarks.report.figures.view import View
+from benchmarks.results.names import selected_by
 
-# Chosen by C^td: losses of discrete-time models on different grids cannot be compared, and a forest has none.
-BY_CTD = ("deephit", "nnet_survival", "mtlr", "random_forest")
+SCORES = {"loss": "−valid. loss", "ctd": "valid. $C^{td}$"}  # what models are chosen by, or a score of their own
 
 Values = npt.NDArray[np.float64]
 
@@ -89,8 +89,7 @@ def _figure(run: View, dataset: str, trials: pd.DataFrame, models: list[str]) ->
     figure, axes = grid(rows, columns, 0.75 + 1.5 * rows)
     panels = [panel for row in axes for panel in row]
     for panel, model in zip(panels, models, strict=False):
-        mine = trials[trials["model"] == model]
-        _panel(panel, model, curves(mine), mine)
+        _panel(panel, model, curves(trials[trials["model"] == model]))
     for empty in panels[len(models) :]:
         empty.set_visible(False)
     name, mark = dataset_label(dataset), run.mark(dataset)
@@ -110,10 +109,10 @@ def _figure(run: View, dataset: str, trials: pd.DataFrame, models: list[str]) ->
     return Drawing(f"search_{dataset}", figure, caption, alt, ("trials.parquet",))
 
 
-def _panel(axes: Axes, model: str, found: Values, trials: pd.DataFrame) -> None:
+def _panel(axes: Axes, model: str, found: Values) -> None:
     title(axes, model_label(model))
     axes.set_xlabel("trials $k$", fontsize=7)
-    axes.set_ylabel("valid. $C^{td}$" if model in BY_CTD else "−valid. loss", fontsize=7)
+    axes.set_ylabel(SCORES.get(selected_by(model), "own valid. score"), fontsize=7)
     axes.tick_params(labelsize=7)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True, min_n_ticks=1))
     axes.locator_params(axis="y", nbins=4)

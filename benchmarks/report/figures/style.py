@@ -18,8 +18,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from benchmarks.data.files import replacing
-from benchmarks.results.names import BEYOND, DATASETS, MODELS
+from benchmarks.results.names import dataset_label as dataset_label
+from benchmarks.results.names import model_label as model_label
+from benchmarks.results.tidy import TRUNCATIONS
 
+G_TAU = TRUNCATIONS[0]  # P(C > tau) of the scores that figures show
 WIDTH = 6.5  # inches: the text width of a page
 PNG_DPI = 200
 RC: dict[str, Any] = {
@@ -106,16 +109,6 @@ def dark(colour: str) -> str:
     """A colour dark enough for small print on white."""
     red, green, blue = to_rgb(colour)
     return to_hex((0.65 * red, 0.65 * green, 0.65 * blue))
-
-
-def model_label(name: str) -> str:
-    """As printed in the paper, or the name itself."""
-    return (MODELS | BEYOND).get(name, name)
-
-
-def dataset_label(name: str) -> str:
-    """As printed in the paper, or the name itself."""
-    return DATASETS.get(name, name)
 
 
 def grid(

@@ -1,4 +1,4 @@
-"""Make the trained states in this folder: `python benchmarks/speed/states/make_states.py [NAME ...]` (three minutes).
+"""Make the trained states in this folder: `python -m benchmarks.speed.states.make_states [NAME]` (3 minutes).
 
 Each is a model fitted to split 1 of SUPPORT or METABRIC until early stopping, its weights rounded to half precision to
 keep the files small. No data are stored. A change of torch's kernels may move the last digits: the tests that read

@@ -24,6 +24,8 @@ def main(words: list[str]) -> None:
         print(json.dumps({"conda_prefix": str(Path(__file__).resolve().parent), "platform": "linux-64"}))
     elif words == ["config", "--get", "channel_priority", "--json"]:
         print(json.dumps({"get": {"channel_priority": "strict"}}))
+    elif words == ["clean", "-y", "--tarballs"]:
+        pass  # pip leaves none
     elif words[:2] == ["env", "create"] and set(words[2:5]) >= {"--quiet", "--no-default-packages", "--file"}:
         create(Path(words[words.index("--file") + 1]), Path(words[words.index("--prefix") + 1]))
     else:
