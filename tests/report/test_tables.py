@@ -205,6 +205,7 @@ def test_hyper_parameters_that_differ_between_models_get_a_row_each() -> None:
         "soden": {"lr": Uniform(0, 1), "batch_size": PerDataset("batch_size")},
         "deephit": {"lr": Uniform(0, 2), "new_thing": Choice((1, 2))},
         "cox": {},
+        "random_forest": {"leaf": Choice((1, 2))},  # not the paper's: its table is of the paper's models
     }
     rows = twin(spaces, "hyper_parameters")
     assert list(rows["label"]) == ["Learning rate (DeepHit)", "Learning rate (SODEN)", r"new\_thing (DeepHit)"]
