@@ -15,6 +15,7 @@ from benchmarks import numerics
 from benchmarks.commands import _errors
 
 COMMANDS = Path(__file__).with_name("commands")
+WITHOUT = "`make setup` builds an environment that has all packages, and .venv/bin/python is its Python"
 # The order of the help: what a reader comes for first, what rules call last; a new file comes before these.
 GROUPS = {
     "Run a study": ("run", "plan", "status", "anytime"),
@@ -58,6 +59,11 @@ def main(argv: list[str] | None = None) -> int:
         return int(module.run(parser.parse_args(argv[1:])))
     except BrokenPipeError:  # no fault: see below
         raise
+    except ModuleNotFoundError as error:
+        if str(error.name).split(".")[0] in ("soden", "baselines", "benchmarks") or _errors.debugging():
+            raise
+        print(f"{argv[0]}: {sys.executable} has no {error.name}; {WITHOUT}", file=sys.stderr)
+        return 1
     # Bad input, a missing file, a full disk: a user can mend it; all else is a bug.
     except (ValueError, OSError, numerics.TooLate) as error:
         _errors.say(argv, error)

@@ -24,9 +24,14 @@ ADVICE = {
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
+def debugging() -> bool:
+    """Whether tracebacks are asked for."""
+    return os.environ.get(DEBUG, "0") not in ("", "0")
+
+
 def say(words: Sequence[str], error: BaseException) -> None:
     """One line on stderr, after the traceback if that is asked for."""
-    if os.environ.get(DEBUG, "0") not in ("", "0"):
+    if debugging():
         traceback.print_exception(error)
     print(f"{words[0]}: {in_words(error, words[1:])}", file=sys.stderr)
 

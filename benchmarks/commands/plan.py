@@ -11,6 +11,7 @@ import pandas as pd
 from benchmarks import data
 from benchmarks.commands._arguments import a_model, place, positive
 from benchmarks.data.files import replacing
+from benchmarks.results import screen
 from benchmarks.results.names import dataset_label, model_label
 from benchmarks.study.config import read, resolve, tiers, with_tier
 from benchmarks.study.cost import (
@@ -44,7 +45,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the expectation."""
     from rich.console import Console
-    from rich.table import Column, Table
 
     console = Console(highlight=False, soft_wrap=True)
     if args.measure or args.measure_mimic:
@@ -52,16 +52,16 @@ def run(args: argparse.Namespace) -> int:
     overlay = with_tier(read(args.configfile), args.tier) if args.configfile else with_tier({}, args.tier, "paper")
     config = resolve(overlay)
     costs = expected(config, pd.read_csv(MEASURED))
-    names = (Column(text, no_wrap=True) for text in ("data set", "model"))
-    table = Table(*names, "jobs", "trials", "s/trial", "core time", "peak MB", "scaled from")
+    shown = screen.table("data set", "model", "jobs", "trials", "s/trial", "core time", "MB", "from")
     for c in costs:
-        source = c.scaled_from
         known = c.seconds == c.seconds  # nan where the model was never measured
         each, total, most = (f"{c.seconds:.1f}", duration(c.trials * c.seconds), f"{c.peak_mb:.0f}") if known else "???"
         where, who = dataset_label(c.dataset), model_label(c.model)
-        cells = (where, who, c.jobs, c.trials, each, total, most, source)
-        table.add_row(*map(str, cells))
-    console.print(table)
+        cells = (where, who, c.jobs, c.trials, each, total, most, _source(c.scaled_from))
+        shown.add_row(*map(str, cells))
+    console.print(shown)
+    if any(c.scaled_from in data.names() for c in costs):
+        console.print("from: not measured on this data set, but on that one, and scaled by their sizes.")
     seconds = sum(c.trials * c.seconds for c in costs if c.seconds == c.seconds)
     jobs, trials = sum(c.jobs for c in costs), sum(c.trials for c in costs)
     memory = max((c.peak_mb for c in costs if c.peak_mb == c.peak_mb), default=0) * args.cores
@@ -76,6 +76,10 @@ def run(args: argparse.Namespace) -> int:
         judged = f", {duration(scored)} and {peak:.0f} MB to score the chosen models" if scored else ""
         console.print(f"MIMIC besides: {duration(built)} of one core and {BUILD_MB} MB to build it{judged}.")
     return 0
+
+
+def _source(scaled_from: str) -> str:
+    return dataset_label(scaled_from) if scaled_from in data.names() else scaled_from
 
 
 def _measure(args: argparse.Namespace) -> int:

@@ -12,8 +12,8 @@ from benchmarks.report.html import build
 from benchmarks.results.files import read_csv
 from benchmarks.results.folder import read_results
 from benchmarks.results.published import published_cells
+from benchmarks.study.config import KEPT_RUNS, ROOT
 from benchmarks.study.cost import MEASURED, expected
-from benchmarks.study.reference import FOLDER
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,10 +28,10 @@ def run(args: argparse.Namespace) -> int:
     if args.figures and not args.figures.is_dir():
         raise FileNotFoundError(f"no folder of figures {args.figures}; `python -m benchmarks figures` makes one")
     results = read_results(args.folder)
-    kept = results.path == FOLDER  # the reference has its tables: `renew` brought them with it
+    kept = results.path in [ROOT / "results" / name for name in KEPT_RUNS]  # has its tables: `renew` brought them
     out = args.out or args.folder / "report.html"
     if kept and args.out is None:
-        raise ValueError("results/reference belongs to the project: say with --out where the page goes")
+        raise ValueError(f"results/{results.name} belongs to the project: say with --out where the page goes")
     figures = args.figures or results.path.parents[1] / "figures" / results.name
     # What was known when the run started; a run may since have become what expectations are made from.
     known = args.folder / MEASURED.name

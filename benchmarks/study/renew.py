@@ -1,4 +1,4 @@
-"""Make a finished run the reference: its small files, aggregates and rows, never data, splits or states."""
+"""Keep a finished run, as the reference say: its small files, aggregates and rows, never data, splits or states."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pandas as pd
 from benchmarks.data.files import replacing
 from benchmarks.results.folder import read_results
 from benchmarks.study import journal
+from benchmarks.study.config import KEPT_RUNS
 from benchmarks.study.rows import FURTHER, write_table
 
 FILES = (
@@ -36,7 +37,7 @@ def renew(run: Path, reference: Path) -> list[Path]:
         for path in sorted((run / folder).rglob("*")):
             if path.suffix in ENDINGS and not (folder == "data" and path.suffix == ".npz"):
                 _copy(path, staging / path.relative_to(run))
-    _of_no_machine(staging)
+    _of_no_machine(staging, reference.name)
     _write_further(run, staging)
     for name in KEPT:
         if (reference / name).is_file():
@@ -57,12 +58,19 @@ def renew_figures(figures: Path, reference: Path) -> list[Path]:
     return [reference / path.name for path in drawn]
 
 
-def _of_no_machine(staging: Path) -> None:
-    """Leave out where rows were taken from: a path of the machine, and for the reference its own past."""
+def _of_no_machine(staging: Path, name: str) -> None:
+    """Where rows were taken from is said of another kept run only: not of this one's past, nor of a machine's own."""
+    others = [kept for kept in KEPT_RUNS if kept != name]
     config = json.loads((staging / "config.json").read_text())
-    (staging / "config.json").write_text(json.dumps(config | {"known": ""}, indent=1, sort_keys=True))
+    known = Path(config.get("known", "")).name
+    config["known"] = f"results/{known}" if known in others else ""
+    (staging / "config.json").write_text(json.dumps(config, indent=1, sort_keys=True))
     trials = pd.read_parquet(staging / "trials.parquet")
-    trials.drop(columns="taken_from", errors="ignore").to_parquet(staging / "trials.parquet", index=False)
+    if "taken_from" in trials:
+        trials["taken_from"] = trials["taken_from"].where(trials["taken_from"].isin(others))
+        if trials["taken_from"].isna().all():
+            trials = trials.drop(columns="taken_from")
+        trials.to_parquet(staging / "trials.parquet", index=False)
 
 
 def _copy(source: Path, target: Path) -> None:

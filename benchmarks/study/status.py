@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.results import screen
 from benchmarks.study import plan
 from benchmarks.study.journal import Follower, Row
 from benchmarks.study.rows import CURRENT
@@ -194,17 +195,15 @@ def duration(seconds: float) -> str:
 
 def table(entries: list[Progress], cores: int = 1) -> Table:
     """A row per model and data set."""
-    from rich.table import Table
-
-    shown = Table("data set", "model", "trials", "diverged", "failed", "s/trial", "left", "best validation score")
+    bad = [name for name in ("diverged", "failed") if any(getattr(e, name) for e in entries)]
+    shown = screen.table("data set", "model", "trials", *bad, "s/trial", "left", "best score")
     for e in entries:
         seconds = e.seconds_left(pace(entries))
         left = "?" if math.isnan(seconds) else duration(seconds / cores)
         if e.done + e.waiting == e.total:
-            left = "to be taken over" if e.waiting else "done"
+            left = "known" if e.waiting else "done"
         each = f"{e.seconds / e.done:.1f}" if e.done else ""
         best = f"{e.best:.4f}" if e.best > -math.inf else ""
-        shown.add_row(
-            e.dataset, e.model, f"{e.done}/{e.total}", str(e.diverged or ""), str(e.failed or ""), each, left, best
-        )
+        counts = (str(getattr(e, name) or "") for name in bad)
+        shown.add_row(e.dataset, e.model, f"{e.done}/{e.total}", *counts, each, left, best)
     return shown

@@ -1,5 +1,6 @@
 """Renewing the reference: what is copied, what is never copied, and rows beyond those that were used."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,24 @@ def test_an_unfinished_run_leaves_the_reference_as_it_is(run: Path, tmp_path: Pa
     with pytest.raises(FileNotFoundError, match=r"the run has no .*claims\.csv; let it come to its end first"):
         renew(run, tmp_path / "reference")
     assert (tmp_path / "reference" / "mine").read_text() == "still here"
+
+
+@pytest.mark.parametrize(
+    ("kept", "known", "taken"),
+    [("beyond", "results/reference", ["reference", None]), ("reference", "", None)],
+)
+def test_rows_of_another_kept_run_stay_marked_and_no_path_is_kept(
+    run: Path, tmp_path: Path, kept: str, known: str, taken: list[str | None] | None
+) -> None:
+    """A run's own past and folders of a machine are nobody's business; that beyond stands on the reference is."""
+    config = json.loads((run / "config.json").read_text())
+    (run / "config.json").write_text(json.dumps(config | {"known": "/home/somebody/clone/results/reference"}))
+    trials = pd.read_parquet(run / "trials.parquet").head(2).assign(taken_from=["reference", "mine"])
+    trials.to_parquet(run / "trials.parquet", index=False)
+    renew(run, tmp_path / kept)
+    found = pd.read_parquet(tmp_path / kept / "trials.parquet")
+    assert json.loads((tmp_path / kept / "config.json").read_text())["known"] == known
+    assert (list(found["taken_from"]) if "taken_from" in found else None) == taken
 
 
 def test_figures_are_replaced_and_others_stay(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from conftest import ROOT
 
 from benchmarks.data.mimic3.synthesise import write
 
-NAMES = ["..", ".", "../x", "a/b", "published", "reference", "/tmp/x", "two\nlines", "-n"]
+NAMES = ["..", ".", "../x", "a/b", "published", "reference", "beyond", "/tmp/x", "two\nlines", "-n"]
 # Everything is loaded once and forked for every try: a start of its own would take two seconds each.
 TRIES = """
 import json, jsonschema, os, sys

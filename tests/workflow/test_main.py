@@ -46,6 +46,18 @@ def test_what_a_user_can_mend_is_one_line_and_exit_code_1() -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_a_python_without_the_packages_is_told_where_they_are() -> None:
+    """-S -I: the same Python with no site-packages."""
+    script = "import sys; sys.path.insert(0, sys.argv.pop(1)); from benchmarks.__main__ import main; sys.exit(main())"
+    words = [sys.executable, "-S", "-I", "-c", script, str(ROOT), "status"]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 1
+    assert done.stderr.startswith("status: ")
+    assert "make setup" in done.stderr
+    assert ".venv/bin/python" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_reader_that_leaves_early_is_no_error() -> None:
     with subprocess.Popen(COMMAND, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT) as process:
         assert process.stdout is not None
