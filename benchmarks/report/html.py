@@ -23,6 +23,7 @@ from benchmarks.results.folder import Results, Row
 from benchmarks.results.search_noise import search_errors
 
 TEMPLATE = Path(__file__).with_name("template")
+BEYOND_FIGURES = ("critical_difference", "heat_map")  # where there are models beyond the paper's, in their section
 MIME = {".png": "image/png", ".svg": "image/svg+xml"}
 
 
@@ -44,10 +45,14 @@ def build(run: Results, figures: Path, published: pd.DataFrame, expected: Sequen
     found = comparisons(run.conventions)
     cost = costs(run, expected)
     headline, others, absent = read_figures(figures)
+    ranks = html_context.mean_ranks(run)
+    apart = BEYOND_FIGURES if ranks else ()
     page = render(
         head=html_context.head(run, rows, claims),
         headline=headline,
-        figures=others,
+        figures=[f for f in others if f["name"] not in apart],
+        ranks=ranks,
+        beyond_figures=[f for f in others if f["name"] in apart],
         absent=absent,
         counts=html_context.count_rows(rows),
         signed=html_context.signed_rows(rows),

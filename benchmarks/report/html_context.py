@@ -22,6 +22,7 @@ from benchmarks.results.names import (
     model_label,
     model_order,
 )
+from benchmarks.results.ranks import Ranking, rankings
 from benchmarks.results.statistics import ALPHA
 from benchmarks.results.tidy import TRUNCATIONS
 
@@ -171,6 +172,7 @@ def result_tables(run: Results, rows: pd.DataFrame) -> list[Row]:
     keys = ["table", "dataset", "model", "metric", "g_tau"]
     judged = {tuple(row[k] for k in keys): row for row in rows.to_dict("records")}
     cells = {tuple(row[k] for k in keys): row for row in run.cells.to_dict("records")}
+    beyond = set(run.cells.loc[run.cells["table"] == "beyond", "dataset"])
     tables = []
     for dataset in dataset_names(run):
         for table, metrics in TABLES.items():
@@ -178,6 +180,8 @@ def result_tables(run: Results, rows: pd.DataFrame) -> list[Row]:
             models = model_order(part["model"])
             if len(models) < (2 if table == "ablation" else 1):
                 continue
+            if table != "beyond" and dataset in beyond and dataset not in PAPER_SPLITS:
+                continue  # all of it stands in the table of all models
             columns = [(m, g) for m in metrics for g in (("",) if m == "nll" else TRUNCATIONS)]
             body = []
             for model in models:
@@ -200,6 +204,24 @@ def _result(cell: Row | None, row: Row | None, key: tuple[str, ...]) -> Row:
     paper = mean_and_error(row["paper_mean"], row["paper_standard_error"]) if row and compared else ""
     link = slug("rows", key[1], key[2])
     return shown | {"partial": cell["status"] == "partial", "paper": paper, "title": title, "link": link}
+
+
+def mean_ranks(run: Results) -> Row | None:
+    """Mean ranks over data sets where there are models beyond the paper's: a row per model, a column per metric."""
+    found, _ = rankings(run.cells)
+    if not found or not (run.cells["table"] == "beyond").any():
+        return None
+    heads = [{"metric": r.metric, "arrow": arrow(r.metric), "p": r.p_value, "cd": r.critical_difference} for r in found]
+    rows = [
+        {"model": model, "cells": [_rank(ranking, model) for ranking in found]}
+        for model in model_order({model for r in found for model in r.mean_ranks})
+    ]
+    return {"n": len(found[0].datasets), "heads": heads, "rows": rows}
+
+
+def _rank(ranking: Ranking, model: str) -> Row:
+    rank = ranking.mean_ranks.get(model)
+    return {"rank": rank, "best": rank == min(ranking.mean_ranks.values())}
 
 
 def extra_tables(run: Results) -> list[Row]:

@@ -21,9 +21,11 @@ from benchmarks.report.other_tables import (
     render_related_work,
 )
 from benchmarks.report.pdf import document
+from benchmarks.report.ranks_table import rank_rows, render_ranks
 from benchmarks.report.result_tables import ablation_rows, main_rows, render_ablation, render_main
 from benchmarks.results.names import DATASETS, in_order
 from benchmarks.results.published import related_work
+from benchmarks.results.ranks import rankings
 from benchmarks.results.tidy import require
 
 TEX = "tables.tex"  # all tables in one document
@@ -32,8 +34,8 @@ TEX = "tables.tex"  # all tables in one document
 def render(content: Any, table: str, style: Style | None = None) -> str:
     """Return the LaTeX of a table, named as its file.
 
-    It is "ablation", "beyond", "datasets", "hyper_parameters", "related_work", a data set's name, or "metric_" and the
-    name of a metric that the paper does not have.
+    It is "ablation", "beyond", "ranks", "datasets", "hyper_parameters", "related_work", a data set's name, or "metric_"
+    and the name of a metric that the paper does not have.
     `content` is the cells for results, the table itself for "datasets" and "related_work", and a mapping of models to
     search spaces for "hyper_parameters".
     """
@@ -42,6 +44,8 @@ def render(content: Any, table: str, style: Style | None = None) -> str:
         return render_ablation(content, style)
     if table == "beyond":
         return render_beyond(content, style)
+    if table == "ranks":
+        return render_ranks(content, style)
     if table == "datasets":
         return render_datasets(content, style)
     if table == "hyper_parameters":
@@ -61,7 +65,7 @@ def twin(content: Any, table: str, style: Style | None = None) -> pd.DataFrame:
         return pd.DataFrame(content)
     if table.startswith(PREFIX):
         return metric_rows(content, table.removeprefix(PREFIX))
-    rows = {"ablation": ablation_rows, "beyond": beyond_rows}.get(table)
+    rows = {"ablation": ablation_rows, "beyond": beyond_rows, "ranks": rank_rows}.get(table)
     return rows(content) if rows else main_rows(content, table)
 
 
@@ -78,6 +82,8 @@ def contents(
         found["ablation"] = cells
     if (cells["table"] == "beyond").any():
         found["beyond"] = cells
+        if rankings(cells)[0]:
+            found["ranks"] = cells
     found.update({f"{PREFIX}{name}": cells for name in other_metrics(cells)})
     found["hyper_parameters"] = spaces
     return found

@@ -57,6 +57,17 @@ def critical_difference(models: int, datasets: int, alpha: float = ALPHA) -> flo
     return float(q * np.sqrt(models * (models + 1) / (6 * datasets)))
 
 
+def rankings(cells: pd.DataFrame) -> tuple[list[Ranking], list[str]]:
+    """A ranking per metric that enough models have on enough data sets, and why others have none."""
+    found, reasons = [], []
+    for metric in METRICS:
+        try:
+            found.append(rank_models(cells, metric))
+        except TooFew as few:
+            reasons.append(str(few))
+    return found, reasons
+
+
 def rank_models(cells: pd.DataFrame, metric: str) -> Ranking:
     """Rank the models by their means on every data set; those without a mean somewhere are left out and named."""
     require(cells, ["dataset", "model", "metric", "g_tau", "mean"], "cells")

@@ -188,8 +188,8 @@ def test_the_verb_writes_the_page_and_its_tables(tmp_path: Path, capsys: pytest.
 
 def test_a_page_of_the_reference_changes_nothing_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is under git is written by `renew` alone."""
-    kept = write_run(tmp_path / "results" / "kept", n=3)
-    monkeypatch.setattr(command, "FOLDER", kept.resolve())
+    kept = write_run(tmp_path / "results" / "beyond", n=3)
+    monkeypatch.setattr(command, "ROOT", tmp_path.resolve())
     before = {path: path.read_bytes() for path in kept.rglob("*") if path.is_file()}
     parser = argparse.ArgumentParser()
     command.add_arguments(parser)

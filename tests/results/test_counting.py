@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,9 @@ from benchmarks.report.figures import critical_difference as diagram
 from benchmarks.report.figures import differences, heat_map
 from benchmarks.report.figures.style import NothingToDraw, save, styled
 from benchmarks.report.figures.view import View
+from benchmarks.report.html_context import mean_ranks
+from benchmarks.report.latex import Style
+from benchmarks.report.ranks_table import rank_rows, render_ranks
 from benchmarks.results.counting import corrected_interval, counted, counts, gains, holm
 from benchmarks.results.folder import read_results
 from benchmarks.results.names import model_order
@@ -179,6 +183,38 @@ def test_ranks_follow_the_direction_and_share_ties() -> None:
     assert next(iter(found.mean_ranks)) == "soden"
     upwards = rank_models(cells_of(means, metric="ctd"), "ctd")
     assert list(upwards.mean_ranks) == ["deephit", "cox", "soden"]
+
+
+def test_the_table_of_ranks_by_hand() -> None:
+    """Three models always in the same order on three sets: ranks 1, 2, 3; CD 2.343 sqrt(12 / 18) = 1.91."""
+    means = {"soden": [0.1, 0.1, 0.1], "cox": [0.2, 0.2, 0.2], "random_forest": [0.3, 0.3, 0.3]}
+    cells = cells_of(means).assign(table="beyond")
+    rows = rank_rows(cells)
+    assert rows[["model", "mean_rank"]].values.tolist() == [["soden", 1.0], ["cox", 2.0], ["random_forest", 3.0]]
+    assert rows["critical_difference"].iloc[0] == pytest.approx(1.913, abs=1e-3)
+    latex = render_ranks(cells, Style())
+    assert r"Cox & 2.0 \\" in latex
+    assert r"SODEN & \textbf{1.0} \\" in latex
+    assert r"critical difference & 1.9 \\" in latex
+    with pytest.raises(ValueError, match=r"no ranks: .*ranks need at least 3 on 3"):
+        rank_rows(cells[cells["model"] != "cox"])
+
+
+def test_the_page_ranks_models_where_some_are_not_the_papers(tmp_path: Path) -> None:
+    """Only then: a run of the paper's own models has no section of ranks."""
+    run = read_results(write_run(tmp_path / "run", SIX, models=ALL, splits=5, trials=2))
+    found = mean_ranks(run)
+    assert found is not None
+    assert found["n"] == len(SIX)
+    assert [row["model"] for row in found["rows"]][:2] == ["cox", "deepsurv"]
+    for column, head in enumerate(found["heads"]):
+        best = min(
+            (row["cells"][column]["rank"], row["model"]) for row in found["rows"] if row["cells"][column]["rank"]
+        )
+        ranking = rank_models(run.cells, head["metric"])
+        assert best[0] == pytest.approx(min(ranking.mean_ranks.values()))
+    paper = replace(run, cells=run.cells[run.cells["table"] != "beyond"])
+    assert mean_ranks(paper) is None
 
 
 def test_too_few_are_not_ranked() -> None:

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 
 from benchmarks.report.figures.style import Drawing, NothingToDraw, dark, dataset_label, grid, look, model_label, note
 from benchmarks.report.figures.view import View
-from benchmarks.results.ranks import METRICS, Ranking, TooFew, rank_models
+from benchmarks.results.ranks import Ranking, rankings
 
 TITLES = {"ctd": r"$C^{td}_\tau$", "ibll": r"IBLL$_\tau$", "ibs": r"IBS$_\tau$", "nll": "NLL"}
 LINE = 0.15  # inches per model of one side
@@ -14,12 +14,7 @@ LINE = 0.15  # inches per model of one side
 
 def draw(run: View) -> list[Drawing]:
     """One figure, a panel per metric that enough models have on enough data sets."""
-    found, reasons = [], []
-    for metric in METRICS:
-        try:
-            found.append(rank_models(run.cells, metric))
-        except TooFew as few:
-            reasons.append(str(few))
+    found, reasons = rankings(run.cells)
     if not found:
         raise NothingToDraw("; ".join(reasons))
     heights = [0.85 + LINE * _lines(ranking) for ranking in found]
