@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from conftest import ROOT
@@ -47,6 +48,10 @@ def test_verdicts_follow_from_the_cells() -> None:
     kept = pd.read_csv(REFERENCE / "agreement.csv", dtype={"g_tau": str}, keep_default_na=False)
     for column in ("verdict", "distance"):
         assert list(cells[column]) == list(kept[column])
+    errors = pd.to_numeric(kept["search_error"]).to_numpy(float)  # of every searched model: hindsight is complete
+    np.testing.assert_allclose(errors, cells["search_error"].to_numpy(float), rtol=1e-9)
+    compared = kept["verdict"].isin(("agrees", "drifts", "differs")).to_numpy() & (kept["model"] != "cox").to_numpy()
+    assert np.isfinite(errors[compared]).all()
     assert {"agrees", "not run"} <= set(kept["verdict"])
     claims = pd.read_csv(REFERENCE / "claims.csv")
     assert list(check_claims(run, published_cells())["verdict"]) == list(claims["verdict"])
