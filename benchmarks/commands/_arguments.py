@@ -14,7 +14,9 @@ from benchmarks.study.config import KEPT, ROOT
 
 # The paper's numbers and the reference run, and the sources: what a verb measures is put there by hand, if at all.
 OURS = (*(f"results/{name}" for name in KEPT), "figures/reference", "soden", "baselines", "benchmarks", "workflow")
-OURS += ("config", "docs", "examples", "tests")
+OURS += ("config", "docs", "examples", "tests", ".ci", ".git", ".gitignore", ".snakemake-workflow-catalog.yml")
+OURS += ("Snakefile", "Makefile", "pyproject.toml", "requirements.in", "requirements.txt", "environment.yml")
+OURS += ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "LICENSE")
 
 
 def at_least(least: int) -> Callable[[str], int]:
