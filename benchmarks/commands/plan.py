@@ -24,7 +24,7 @@ from benchmarks.study.cost import (
     measure,
     part_of_mimic,
 )
-from benchmarks.study.status import duration
+from benchmarks.study.status import duration, narrow
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +44,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the expectation."""
     from rich.console import Console
-    from rich.table import Column, Table
 
     console = Console(highlight=False, soft_wrap=True)
     if args.measure or args.measure_mimic:
@@ -52,8 +51,7 @@ def run(args: argparse.Namespace) -> int:
     overlay = with_tier(read(args.configfile), args.tier) if args.configfile else with_tier({}, args.tier, "paper")
     config = resolve(overlay)
     costs = expected(config, pd.read_csv(MEASURED))
-    names = (Column(text, no_wrap=True) for text in ("data set", "model"))
-    table = Table(*names, "jobs", "trials", "s/trial", "core time", "peak MB", "scaled from")
+    table = narrow("data set", "model", "jobs", "trials", "s/trial", "core time", "peak MB", "scaled from")
     for c in costs:
         source = c.scaled_from
         known = c.seconds == c.seconds  # nan where the model was never measured
@@ -72,6 +70,8 @@ def run(args: argparse.Namespace) -> int:
         f"{config['run']}: {jobs} tuning jobs, {trials} trials, {duration(seconds)} of one core: about "
         f"{duration(seconds / args.cores)} on {args.cores} cores; memory up to {memory:.0f} MB, disk {disk:.0f} MB."
     )
+    if unknown := sum(c.trials for c in costs if c.seconds != c.seconds):
+        console.print(f"Without {unknown} trials of models that were never measured: these hours are a lower bound.")
     if built:
         judged = f", {duration(scored)} and {peak:.0f} MB to score the chosen models" if scored else ""
         console.print(f"MIMIC besides: {duration(built)} of one core and {BUILD_MB} MB to build it{judged}.")

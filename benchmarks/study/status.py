@@ -192,11 +192,18 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
+def narrow(*headers: str) -> Table:
+    """An empty table for a terminal of 80 columns; what is too long for its column is folded, never cut off."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Column, Table
+
+    columns = (Column(text, overflow="fold", no_wrap=text in ("data set", "model", "trials")) for text in headers)
+    return Table(*columns, box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
+
+
 def table(entries: list[Progress], cores: int = 1) -> Table:
     """A row per model and data set."""
-    from rich.table import Table
-
-    shown = Table("data set", "model", "trials", "diverged", "failed", "s/trial", "left", "best validation score")
+    shown = narrow("data set", "model", "trials", "diverged", "failed", "s/trial", "left", "best validation score")
     for e in entries:
         seconds = e.seconds_left(pace(entries))
         left = "?" if math.isnan(seconds) else duration(seconds / cores)
