@@ -35,7 +35,11 @@ elif not shutil.which("conda"):
         "whose environment `make setup` builds from the same pins"
     )
 
+if workflow.resource_settings.cores == 0:  # Snakemake would wait for a core for ever
+    raise WorkflowError("--cores: got 0; wanted at least 1, or `all`")
+
 from benchmarks import code, data, numerics
+from benchmarks.data.mimic3 import events
 from benchmarks.study import cost, plan, prepare
 from benchmarks.study.config import ConfigError, read, resolve, tiers, with_tier
 

@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         overlay["keep_failed"] = True
     config = resolve(overlay)
     directory = args.directory.resolve()
-    _check_targets(args.targets)
+    _check_targets(args.targets, config["run"])
     _check_device(config["device"])
     _check_known(config["known"])
     results = directory / "results" / config["run"]
@@ -55,12 +55,16 @@ def run(args: argparse.Namespace) -> int:
         return _run(args, config, results, console)
 
 
-def _check_targets(targets: Sequence[str]) -> None:
-    """A rule by its name, or a file of a run; said before anything is locked or written."""
+def _check_targets(targets: Sequence[str], run: str) -> None:
+    """A rule by its name, or a file of this run; said before anything is locked or written."""
     rules = re.findall(r"^(?:rule|checkpoint) (\w+):", _rules_text(), flags=re.MULTILINE)
     for name in targets:
-        if name not in rules and not name.startswith(("results/", "figures/")):
-            raise RunError(f"--targets {name}: no rule of this name; choose among {', '.join(sorted(rules))}")
+        file = Path(os.path.normpath(name))
+        if name not in rules and not file.is_relative_to(f"results/{run}") and file != Path("figures", run):
+            raise RunError(
+                f"--targets {name}: no rule of this name and no file of this run; choose among "
+                f"{', '.join(sorted(rules))}, or name a file in results/{run}/"
+            )
 
 
 def _rules_text() -> str:

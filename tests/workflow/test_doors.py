@@ -1,5 +1,6 @@
 """Doors that cannot hurt, tried in a throw-away copy of the project: names of runs, and paths with odd characters."""
 
+import argparse
 import json
 import os
 import re
@@ -12,6 +13,7 @@ import pytest
 import yaml
 from conftest import ROOT
 
+from benchmarks.commands._arguments import place
 from benchmarks.data.mimic3.synthesise import write
 
 NAMES = ["..", ".", "../x", "a/b", "published", "reference", "beyond", "/tmp/x", "two\nlines", "-n"]
@@ -100,6 +102,28 @@ def test_every_output_lies_in_the_two_folders_of_the_run(clone: Path) -> None:
     paths = {path for line in made for path in line.split(", ")}
     assert len(paths) > 40, done.stderr
     assert {path for path in paths if not re.match(r"results/fine-1/|figures/fine-1$", path)} == set()
+
+
+def test_no_cores_are_refused_instead_of_waited_for(clone: Path) -> None:
+    """By Snakemake itself, which takes --cores 0 and then waits for ever; `run` has a row in the table of mistakes."""
+    command = [sys.executable, "-m", "snakemake", "--cores", "0", "--config", "run=idle"]
+    done = subprocess.run(command, cwd=clone, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert "--cores: got 0; wanted at least 1, or `all`" in done.stdout + done.stderr
+    assert not (clone / "results" / "idle").exists()
+
+
+def test_verbs_write_over_nothing_that_is_tracked() -> None:
+    """`place` refuses every name at the top of the repository, but for folders that runs share with what is kept."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    tops = {line.split("/")[0] for line in listed.stdout.splitlines()} - {"results", "figures"}
+    assert len(tops) > 15
+    for name in (*tops, "results/published", "results/reference", "figures/reference", ".git"):
+        with pytest.raises(argparse.ArgumentTypeError, match=f"{re.escape(name)} belongs to the project"):
+            place(str(ROOT / name))
+    assert place(str(ROOT / "results" / "mine")) == ROOT / "results" / "mine"
 
 
 def test_a_tier_named_twice_is_a_contradiction(clone: Path) -> None:

@@ -1,13 +1,6 @@
 # What the rules need to know: where things are, which data sets there are, which trials make which job.
 MIMIC = f"{RUN}/mimic3"
-MIMIC_EVENTS = (
-    "services",
-    "diagnoses_icd",
-    "procedureevents_mv",
-    "outputevents",
-    "labevents",
-    "chartevents",
-)
+MIMIC_EVENTS = [name.lower() for name in events.TABLES]
 
 
 def mimic_raw():
