@@ -72,6 +72,8 @@ def run(args: argparse.Namespace) -> int:
         f"{config['run']}: {jobs} tuning jobs, {trials} trials, {duration(seconds)} of one core: about "
         f"{duration(seconds / args.cores)} on {args.cores} cores; memory up to {memory:.0f} MB, disk {disk:.0f} MB."
     )
+    if unknown := sum(c.trials for c in costs if c.seconds != c.seconds):
+        console.print(f"Without {unknown} trials of models that were never measured: these hours are a lower bound.")
     if built:
         judged = f", {duration(scored)} and {peak:.0f} MB to score the chosen models" if scored else ""
         console.print(f"MIMIC besides: {duration(built)} of one core and {BUILD_MB} MB to build it{judged}.")

@@ -77,3 +77,15 @@ def test_plan_prints_jobs_hours_memory_and_disk(tmp_path: Path, capsys: pytest.C
     mine.write_text("trails: 3\n")
     assert main(["plan", "--configfile", str(mine)]) == 1
     assert "unknown key 'trails'" in capsys.readouterr().err
+
+
+def test_what_was_never_measured_is_said_not_to_be_in_the_hours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured = pd.read_csv(cost.MEASURED)
+    measured[measured["model"] != "soden"].to_csv(tmp_path / "costs.csv", index=False)
+    monkeypatch.setattr("benchmarks.commands.plan.MEASURED", tmp_path / "costs.csv")
+    assert main(["plan", "small"]) == 0
+    said = capsys.readouterr().out
+    assert "Without 200 trials of models that were never measured: these hours are a lower bound." in said
+    assert "…" not in said  # of 80 columns, nothing is cut off
