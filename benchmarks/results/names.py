@@ -68,6 +68,14 @@ def metric_label(name: str) -> str:
     return re.sub(r"\^\{(\w+)\}", lambda up: up[1].translate(SUPERSCRIPTS), text).replace("$", "")
 
 
+def metric_at_tau(name: str) -> str:
+    """As figures print it: the label with its truncation, $C^{td}_\\tau$ and IBS$_\\tau$, but NLL."""
+    found = metrics()[name]
+    if not found.truncated:
+        return found.label
+    return rf"{found.label[:-1]}_\tau$" if found.label.endswith("$") else rf"{found.label}$_\tau$"
+
+
 def higher_is_better(name: str) -> bool:
     """The direction of a metric."""
     found = metric(name)

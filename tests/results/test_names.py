@@ -40,6 +40,12 @@ def test_metrics_in_plain_text_and_their_directions() -> None:
     assert all("$" not in names.metric_label(name) for name in metrics())
 
 
+def test_metrics_as_figures_print_them() -> None:
+    """With their truncation, if they have one."""
+    shown = [names.metric_at_tau(name) for name in ("ctd", "ibll", "ibs", "nll")]
+    assert shown == [r"$C^{td}_\tau$", r"IBLL$_\tau$", r"IBS$_\tau$", "NLL"]
+
+
 def test_a_model_without_search_and_one_chosen_by_concordance() -> None:
     assert not names.is_searched("cox")
     assert names.is_searched("soden")

@@ -24,9 +24,11 @@ from benchmarks.report.figures.style import (
     title,
 )
 from benchmarks.report.figures.view import View
-from benchmarks.results.names import higher_is_better
+from benchmarks.results.names import higher_is_better, metric_at_tau
 
-METRICS = {"ctd": r"$C^{td}_\tau$", "ibs": r"IBS$_\tau$ (axis inverted)"}
+METRICS = {
+    name: metric_at_tau(name) + ("" if higher_is_better(name) else " (axis inverted)") for name in ("ctd", "ibs")
+}
 
 
 def draw(run: View) -> list[Drawing]:

@@ -6,9 +6,9 @@ from matplotlib.axes import Axes
 
 from benchmarks.report.figures.style import Drawing, NothingToDraw, dark, dataset_label, grid, look, model_label, note
 from benchmarks.report.figures.view import View
+from benchmarks.results.names import metric_at_tau
 from benchmarks.results.ranks import Ranking, rankings
 
-TITLES = {"ctd": r"$C^{td}_\tau$", "ibll": r"IBLL$_\tau$", "ibs": r"IBS$_\tau$", "nll": "NLL"}
 LINE = 0.15  # inches per model of one side
 
 
@@ -47,7 +47,7 @@ def _panel(axes: Axes, ranking: Ranking) -> None:
     axes.set(xlim=(1 - 0.34 * (k - 1), k + 0.34 * (k - 1)), ylim=(first - half, 2.0))
     axes.axis("off")
     p = "p < 0.001" if ranking.p_value < 0.001 else f"p = {ranking.p_value:.2g}"
-    axes.set_title(f"{TITLES[ranking.metric]}: {p}", fontsize=8.5, fontweight="bold", loc="left")
+    axes.set_title(f"{metric_at_tau(ranking.metric)}: {p}", fontsize=8.5, fontweight="bold", loc="left")
     axes.plot([1, k], [0, 0], color="black", linewidth=0.8)
     for tick in range(1, k + 1):
         axes.plot([tick, tick], [0, 0.25], color="black", linewidth=0.6)

@@ -23,9 +23,9 @@ from benchmarks.report.figures.style import (
 )
 from benchmarks.report.figures.view import View
 from benchmarks.results.counting import corrected_interval, gains
-from benchmarks.results.names import model_order
+from benchmarks.results.names import metric_at_tau, model_order
 
-METRICS = {"ctd": r"gain in $C^{td}_\tau$", "ibll": r"gain in IBLL$_\tau$", "ibs": r"gain in IBS$_\tau$"}
+METRICS = {name: f"gain in {metric_at_tau(name)}" for name in ("ctd", "ibll", "ibs")}
 ROW, FRAME = 0.19, 1.15  # inches per model, and around the panels
 
 

@@ -23,10 +23,10 @@ from benchmarks.report.figures.style import (
 )
 from benchmarks.report.figures.view import View
 from benchmarks.report.latex import latex_arrow
-from benchmarks.results.names import model_order
+from benchmarks.results.names import metric_at_tau, model_order
 from benchmarks.results.search_noise import expected_scores
 
-METRICS = {"ctd": r"test $C^{td}_\tau$", "ibs": r"test IBS$_\tau$"}
+METRICS = {name: f"test {metric_at_tau(name)}" for name in ("ctd", "ibs")}
 
 
 def draw(run: View) -> list[Drawing]:

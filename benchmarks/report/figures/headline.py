@@ -21,12 +21,9 @@ from benchmarks.report.figures.style import (
     title,
 )
 from benchmarks.report.figures.view import View
-from benchmarks.results.names import better
+from benchmarks.results.names import better, metric_at_tau
 
-METRICS = {
-    name: f"{text} ({better(name)} is better)"
-    for name, text in {"ctd": r"$C^{td}_\tau$", "ibll": r"IBLL$_\tau$", "ibs": r"IBS$_\tau$"}.items()
-}
+METRICS = {name: f"{metric_at_tau(name)} ({better(name)} is better)" for name in ("ctd", "ibll", "ibs")}
 ROW, FRAME = 0.16, 0.62  # inches per model, and around a panel
 
 

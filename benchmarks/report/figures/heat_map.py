@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 
 from benchmarks.report.figures.style import G_TAU, Drawing, NothingToDraw, dataset_label, grid, model_label, note
 from benchmarks.report.figures.view import View
-from benchmarks.results.names import better, higher_is_better, model_order
+from benchmarks.results.names import better, higher_is_better, metric_at_tau, model_order
 
-METRICS = {"ibs": r"IBS$_\tau$", "ctd": r"$C^{td}_\tau$"}
+METRICS = ("ibs", "ctd")
 COLOURS = colormaps["cividis"]  # even in grey, and with every kind of colour vision
 
 
@@ -21,8 +21,8 @@ def draw(run: View) -> list[Drawing]:
         raise NothingToDraw("the run has neither IBS nor C-td")
     models, datasets = model_order({m for t in tables.values() for m in t.index}), run.datasets
     figure, [panels] = grid(1, 2, 1.1 + 0.19 * len(models), sharey=True)
-    for panel, (metric, text) in zip(panels, METRICS.items(), strict=True):
-        panel.set_title(f"{text} ({better(metric)} is better)")
+    for panel, metric in zip(panels, METRICS, strict=True):
+        panel.set_title(f"{metric_at_tau(metric)} ({better(metric)} is better)")
         _panel(panel, tables[metric].reindex(index=models, columns=datasets), higher_is_better(metric))
     panels[0].set_yticks(range(len(models)), [model_label(m) for m in models])
     said = (

@@ -6,6 +6,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
+from benchmarks.report.claims.ablation import LOG_RANK
 from benchmarks.report.figures.style import (
     BLACK,
     BLUE,
@@ -27,7 +28,6 @@ from benchmarks.report.figures.view import View, time_unit
 MODEL = "soden"
 LOOKS = {"low": Look(BLUE, "", "-."), "all": Look(BLACK, "", "-"), "high": Look(VERMILION, "", "--")}
 LABELS = {"low": "low risk", "all": "all", "high": "high risk"}
-SIGNIFICANT = 0.001  # the paper's claim
 
 
 def draw(run: View) -> list[Drawing]:
@@ -78,8 +78,8 @@ def summary(found: list[dict[str, Any]]) -> str:
     if not found:
         return "no fitted model"
     first = min(found, key=lambda g: g["split"])
-    often = sum(g["p_value"] < SIGNIFICANT for g in found)
+    often = sum(g["p_value"] < LOG_RANK for g in found)
     p = first["p_value"]
-    value = "p < 0.001" if p < SIGNIFICANT else f"p = {p:.3f}"
+    value = "p < 0.001" if p < LOG_RANK else f"p = {p:.3f}"
     which = "" if first["split"] == 1 else f" (split {first['split']})"
     return f"log-rank {value}{which}; < 0.001 on {often} of {len(found)} splits"
