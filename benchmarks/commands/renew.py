@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks.study.config import KEPT_RUNS, ROOT
+from benchmarks.results import KEPT_RUNS
+from benchmarks.study.config import ROOT
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

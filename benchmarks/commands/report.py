@@ -9,10 +9,11 @@ from benchmarks.commands._arguments import place
 from benchmarks.data.files import replacing
 from benchmarks.report.agreement import VERDICTS, counts
 from benchmarks.report.html import build
+from benchmarks.results import KEPT_RUNS
 from benchmarks.results.files import read_csv
 from benchmarks.results.folder import read_results
 from benchmarks.results.published import published_cells
-from benchmarks.study.config import KEPT_RUNS, ROOT
+from benchmarks.study.config import ROOT
 from benchmarks.study.cost import MEASURED, expected
 
 

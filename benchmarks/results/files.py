@@ -9,12 +9,14 @@ from typing import Any
 
 import pandas as pd
 
+from benchmarks.results import KEPT
+
 
 def damaged(path: Path, error: object) -> ValueError:
     """The error for a file that is there and cannot be read; the project's own files come back from git."""
     above = path.resolve().parents
     mend = "replace it by a whole one"
-    if kept := [folder for folder in above if folder.match("results/published") or folder.match("results/reference")]:
+    if kept := [folder for folder in above if folder.parent.name == "results" and folder.name in KEPT]:
         mend = f"`git checkout -- results/{kept[0].name}` brings it back"
     elif any((folder / "config.json").is_file() for folder in above):
         mend = "delete it and give the run's command again (`python -m benchmarks run`), which makes what is missing"

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import registry
+from benchmarks.results import KEPT
 from benchmarks.study.config_words import schema_problems
 
 ROOT = Path(__file__).resolve().parents[2]
 BASE = "paper"  # what every other tier, and every overlay, lies on
 # A name of one folder, in results/ and in figures/: whatever a job makes anew there, Snakemake deletes first.
 RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
-KEPT_RUNS = ("reference", "beyond")  # our own runs, kept in the repository
-KEPT = ("published", *KEPT_RUNS)  # folders of results/ that belong to the project
 Config = dict[str, Any]
 
 

@@ -10,9 +10,9 @@ from typing import Any
 import pandas as pd
 
 from benchmarks.data.files import replacing
+from benchmarks.results import KEPT_RUNS
 from benchmarks.results.folder import read_results
 from benchmarks.study import journal
-from benchmarks.study.config import KEPT_RUNS
 from benchmarks.study.rows import FURTHER, write_table
 
 FILES = (

@@ -12,6 +12,7 @@ from support.run_folder import write_run
 
 from benchmarks.report.figures.view import View
 from benchmarks.report.html_context import effort, shortfalls
+from benchmarks.results import KEPT
 from benchmarks.results.files import damaged, read_json
 from benchmarks.results.folder import NEEDED, Results, find_run, read_results
 from benchmarks.results.published import published_cells
@@ -66,7 +67,7 @@ def test_what_a_finished_run_must_have(made: Path, tmp_path: Path, name: str) ->
 
 
 def test_the_projects_own_files_come_back_from_git() -> None:
-    for folder in ("reference", "published"):
+    for folder in KEPT:
         text = str(damaged(ROOT / "results" / folder / "cells.csv", "cut short"))
         assert text.endswith(f"is not readable (cut short); `git checkout -- results/{folder}` brings it back")
 
