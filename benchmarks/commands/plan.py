@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks import data
-from benchmarks.commands._arguments import a_model, place, positive
+from benchmarks.commands._arguments import a_model, natural, place, positive
 from benchmarks.data.files import replacing
 from benchmarks.results import screen
 from benchmarks.results.names import dataset_label, model_label
@@ -38,7 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--measure-mimic", type=Path, metavar="RUN", help="measure configurations on the MIMIC data of a run's folder"
     )
     parser.add_argument("--out", type=place, help="of what is measured: CSV file; with --measure-mimic a folder")
-    parser.add_argument("--configurations", type=positive, default=8, help="how many of each model (and its largest)")
+    text = "how many of each model (and its largest); 0: only what the run's whole trials show"
+    parser.add_argument("--configurations", type=natural, default=8, help=text)
     parser.add_argument("--models", nargs="+", type=a_model, default=[], help="measure these only")
 
 

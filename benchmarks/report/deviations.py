@@ -259,7 +259,7 @@ def _effect_of(choice: str) -> str:
         shares = (("outcomes", row.outcomes), ("columns", row.columns), ("series", row.series))
         changes += [f"{share:.1%} of the cells of the {name}" for name, share in shares if share > 0]
         if row.ctd == row.ctd:
-            changes.append(f"C {row.ctd:+.4f} (sd over seeds {row.ctd_sd:.4f})")
+            changes.append(f"C {row.ctd:+.4f} (sd over 5 splits {row.ctd_sd:.4f})")
         lines.append(
             f"{row.tables}, {row.value}: {', '.join(changes) or 'no patient and no cell that both versions have'}"
         )

@@ -121,7 +121,7 @@ class Expected(Protocol):
 
 
 def costs(run: Results, expected: Iterable[Expected]) -> pd.DataFrame:
-    """Per data set and model: trials, expected and actual seconds per trial, expected and actual peak memory."""
+    """Per data set and model: trials, expected and actual CPU seconds per trial, expected and actual peak memory."""
     names = list(dict.fromkeys(run.trials["dataset"]))
     predicted = {(c.dataset, c.model): c for c in expected}
     rows = []
@@ -136,10 +136,10 @@ def costs(run: Results, expected: Iterable[Expected]) -> pd.DataFrame:
                     "model": model,
                     "trials": len(part),
                     "expected_seconds": float("nan") if cost is None else cost.seconds,
-                    "seconds": float(part["seconds"].mean()),
+                    "seconds": float(part["cpu_seconds"].mean()),
                     "expected_mb": float("nan") if cost is None else cost.peak_mb,
                     "peak_mb": int(part["peak_mb"].max()),
-                    "total_seconds": float(part["seconds"].sum()),
+                    "total_seconds": float(part["cpu_seconds"].sum()),
                     "scaled_from": "" if cost is None else cost.scaled_from,
                 }
             )

@@ -127,18 +127,23 @@ def measure_run(run: Path, configurations: int, models: Collection[str], out: Pa
         raise FileNotFoundError(
             f"{run} holds neither data/mimic.npz nor data/mimic_seq.npz; name the folder of a run that has them"
         )
+    finished = (run / "trials.parquet").is_file()
+    if not configurations and not finished:
+        raise FileNotFoundError(f"{run} holds no trials.parquet; name the folder of a finished run, or configurations")
     out.mkdir(parents=True, exist_ok=True)  # before the work, not after it
-    found = [row for name in names for row in measure(run, name, configurations, models)]
-    written = [_renewed(TABLE, pd.DataFrame(found), out)]
-    if (run / "trials.parquet").exists():
-        written.append(_renewed(WHOLE, measure_whole(run, written[0]), out))  # beside the table just measured
+    written, table = [], TABLE
+    if configurations:
+        found = [row for name in names for row in measure(run, name, configurations, models)]
+        written.append(table := _renewed(TABLE, pd.DataFrame(found), out))
+    if finished:
+        written.append(_renewed(WHOLE, measure_whole(run, table), out))
     return written
 
 
 def measure_whole(run: Path, table: Path) -> pd.DataFrame:
     """Epochs of the trials that ended well, what they took over what was predicted, and the cost of scoring."""
     trials = pd.read_parquet(run / "trials.parquet")
-    groups = trials[trials["status"] == "ok"].groupby(["dataset", "model"])
+    groups = trials[(trials["status"] == "ok") & trials["dataset"].isin(STEPS)].groupby(["dataset", "model"])
     rows = [
         {"dataset": dataset, "model": model, **whole(str(dataset), str(model), found, table)}
         | _evaluate(run, str(dataset), str(model))

@@ -25,7 +25,9 @@ def test_every_choice_has_an_alternative_and_its_effect_in_the_report() -> None:
     assert {name for chosen in mimic_effects.ALTERNATIVES for name in chosen} == choices
     table = pd.read_csv(MIMIC, keep_default_na=False)
     for tables in ("MIMIC-III demo", "synthetic MIMIC-III tables"):
-        assert set(table.loc[table["tables"] == tables, "choice"]) == choices
+        rows = table[table["tables"] == tables].set_index("choice")
+        assert set(rows.index) == choices
+        assert (rows.loc[list(mimic_effects.SERIES), ["ctd", "ctd_sd"]] != "").all(axis=None)  # cells and scores
     assert len(fields(MimicOptions)) == len(MimicOptions().choices()) + 4  # row_counts, memory_gb, threads, progress
 
 

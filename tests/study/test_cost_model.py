@@ -163,3 +163,26 @@ def test_measuring_writes_where_it_is_told_and_leaves_the_projects_tables(
     assert len(found[~own]) == others.sum()
     assert (pd.read_csv(out / "cost_whole.csv")["epochs"] == 1.5).sum() == 1
     assert {path: path.read_bytes() for path in before} == before
+
+
+def test_whole_trials_can_be_measured_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No configuration is timed; only MIMIC's trials that ended well count; what the run lacks stays as it was."""
+    run, out = tmp_path / "run", tmp_path / "new"
+    (run / "data").mkdir(parents=True)
+    (run / "data" / "mimic.npz").write_text("")
+    ask = ["plan", "--measure-mimic", str(run), "--configurations", "0", "--out", str(out)]
+    assert main(ask) == 1
+    assert "holds no trials.parquet; name the folder of a finished run" in capsys.readouterr().err
+    hyper = {"hp_layers": 2, "hp_width": 16, "hp_gru_width": 20, "hp_batch_size": 512}
+    trials = pd.DataFrame([hyper] * 4).assign(dataset=["mimic"] * 3 + ["support"], model="soden", cpu_seconds=1.0)
+    trials.assign(status=["ok", "ok", "diverged", "ok"], epochs=[10, 20, 99, 99]).to_parquet(run / "trials.parquet")
+    monkeypatch.setattr(measure_costs, "measure", None)
+    monkeypatch.setattr(measure_costs, "_evaluate", lambda *_: {"evaluate_s": 7.0, "evaluate_mb": 8})
+    assert main(ask) == 0
+    assert [path.name for path in out.iterdir()] == ["cost_whole.csv"]
+    found = pd.read_csv(out / "cost_whole.csv").set_index(["dataset", "model"])
+    assert found.loc[("mimic", "soden"), ["epochs", "trials", "evaluate_s", "evaluate_mb"]].tolist() == [15, 2, 7, 8]
+    before = pd.read_csv(cost_model.WHOLE).set_index(["dataset", "model"])
+    pd.testing.assert_frame_equal(*(table.drop(("mimic", "soden")) for table in (found, before)), check_like=True)
