@@ -16,7 +16,8 @@ from soden.inputs import Rows, Scaling, check_columns, check_device, check_param
 from soden.models import OdeModel, Soden, SodenCox, SodenPH
 from soden.outcomes import Outcomes, outcomes, says_events
 from soden.plot import Plots
-from soden.predictions import RISK_TIMES, STEPS, either
+from soden.predictions import RISK_TIMES, ROUTING, STEPS, either
+from soden.sklearn_api import search_loses_events
 from soden.training import resolve_device
 from soden.types import FitOptions, FitReport, FloatArray
 
@@ -156,6 +157,8 @@ class SODEN(Plots):
                 UserWarning,
                 stacklevel=2,
             )
+        if event is not None and not seen.event.all() and search_loses_events():
+            raise ValueError(f"the scores of this search would count every censored subject as an event. {ROUTING}")
         seed = int(np.random.SeedSequence().generate_state(1)[0]) if self.random_state is None else self.random_state
         known = self if self.warm_start and self.__sklearn_is_fitted__() else None
         if known is not None:
@@ -328,10 +331,21 @@ class SODEN(Plots):
         """Read what `save` wrote; nothing in the file is executed."""
         check_device(device)
         state = saved.read(path, cls.__name__)
-        estimator = cls(**state["params"])
-        estimator.models_ = [cls._model_class.from_state(model) for model in state["models"]]
+        try:
+            estimator = cls._rebuilt(state)
+        except Exception as error:  # whatever is missing, of another kind or of another shape
+            raise ValueError(
+                f"{path} was saved by soden {state.get('version', 'of unknown version')} and cannot be read by this, "
+                f"{__version__} ({type(error).__name__}: {error}). Load it with that version, or fit again"
+            ) from None
         for model in estimator.models_:
             model.net.to(resolve_device(device), torch.float64)
+        return estimator
+
+    @classmethod
+    def _rebuilt(cls, state: dict[str, Any]) -> Self:
+        estimator = cls(**state["params"])
+        estimator.models_ = [cls._model_class.from_state(model) for model in state["models"]]
         estimator.scalings_ = []
         estimator.reports_ = [FitReport(**report) for report in state["reports"]]
         for moments, unit in state["scalings"]:

@@ -227,7 +227,7 @@ def check_device(device: Any) -> None:
     if kind == "mps":
         raise ValueError("device='mps': Apple's GPUs have no float64, which predictions are made in; use device='cpu'")
     if kind not in ("auto", "cpu", "cuda"):
-        hint = ". torch's name for a GPU is 'cuda'" if kind == "gpu" else ""
+        hint = ". torch's name for a GPU is 'cuda'" if kind.lower() == "gpu" else ""
         raise ValueError(f"device must be 'auto', 'cpu', 'cuda' or one such as 'cuda:1'; got {device!r}{hint}")
     if kind == "cuda" and not torch.cuda.is_available():
         raise ValueError(f"device={device!r}, but torch sees no GPU; use device='auto' or 'cpu'")

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from soden.types import BoolArray, FloatArray, IntArray, SurvivalData
 
+BINARY = "event must be binary, 1 or True where observed, 0 or False where censored"
 DURATIONS = "such as (end - start) / np.timedelta64(1, 'D') for days"
 EVENT_NAMES = {
     "event",
@@ -65,11 +66,11 @@ def outcomes(y: Any, event: Any, n: int, entry: Any = None, weight: Any = None) 
             events = events.astype(np.float64)
     _check_codes(time, events)
     if weight is not None:
-        weight = _numbers("sample_weight", weight)
+        weight = numbers("sample_weight", weight)
         if weight.size and not weight.any():
             raise ValueError("sample_weight is zero for every subject; at least one must count")
     if entry is not None:
-        entry = _numbers("entry", entry)
+        entry = numbers("entry", entry)
     checked = SurvivalData(time, events, np.zeros((n, 1)), entry=entry, weight=weight)
     return Outcomes(time, checked.event, checked.entry, checked.weight)
 
@@ -82,10 +83,7 @@ def says_events(y: Any, event: Any) -> bool:
 def _times(values: npt.NDArray[Any]) -> FloatArray:
     if values.dtype.kind == "c":
         raise ValueError("Complex data not supported: times must be real numbers")
-    if values.dtype.kind in "mM" or (values.dtype.kind == "O" and hasattr(values[0], "year")):
-        what = "durations of type" if values.dtype.kind == "m" else "dates:"
-        raise TypeError(f"time holds {what} {values.dtype}; pass durations as numbers, {DURATIONS}")
-    time = _numbers("time", values)
+    time = numbers("time", values)
     missing = int((~np.isfinite(time)).sum())
     if missing:
         raise ValueError(
@@ -95,18 +93,38 @@ def _times(values: npt.NDArray[Any]) -> FloatArray:
     return time
 
 
-def _numbers(name: str, values: Any) -> FloatArray:
+def numbers(name: str, given: Any) -> FloatArray:
+    """As float64; what is no number is refused by its name."""
+    values = np.asarray(given)
+    _refuse_dates(name, values)
     try:
-        return np.asarray(values).astype(np.float64)
+        return values.astype(np.float64)
     except (TypeError, ValueError) as error:
         what = "durations as numbers, such as days" if name != "sample_weight" else "numbers"
         raise type(error)(f"{name} is not numeric: {error}. Pass {what}") from None
 
 
+def _refuse_dates(name: str, values: npt.NDArray[Any]) -> None:
+    """Numpy would take dates and durations with a unit for the count of their ticks."""
+    dates = values.dtype.kind == "O" and any(hasattr(value, "year") for value in values.flat)
+    if dates or values.dtype.kind in "mM":
+        what = "durations of type" if values.dtype.kind == "m" else "dates:"
+        raise TypeError(f"{name} holds {what} {values.dtype}; pass durations as numbers, {DURATIONS}")
+
+
 def _check_codes(time: FloatArray, event: npt.NDArray[Any]) -> None:
     """Say what is wrong with events that are not 0 and 1, as far as they show it."""
-    if event.dtype.kind not in "iuf" or event.shape != time.shape or not np.isfinite(event).all():
+    if event.shape != time.shape or event.dtype.kind not in "iufOUS":
         return
+    if event.dtype.kind in "OUS":
+        words = sorted({repr(value) for value in event.tolist()})
+        raise ValueError(f"{BINARY}; found {_some(words)}. Compare them with the one that means observed: event == ...")
+    missing = int((~np.isfinite(event)).sum())
+    if missing:
+        raise ValueError(
+            f"{BINARY}; {missing} are missing or infinite. Whether these subjects had the event is unknown: drop them, "
+            "or, if they were last seen without it, pass 0"
+        )
     codes = np.unique(event)
     if np.isin(codes, (0, 1)).all():
         return
@@ -114,18 +132,19 @@ def _check_codes(time: FloatArray, event: npt.NDArray[Any]) -> None:
         raise ValueError(
             "time holds nothing but 0 and 1, and event other numbers: they came swapped; fit(X, time, event)"
         )
-    shown = ", ".join(f"{code:g}" for code in codes[:6]) + (", ..." if len(codes) > 6 else "")
     advice = ""
-    if len(codes) == 2 and codes.tolist() == [1, 2]:
+    if codes.tolist() == [1, 2]:
         advice = ". If 2 is the event, as R's survival has it, pass event == 2"
     elif (codes == codes.round()).all() and codes.min() >= 0 and len(codes) <= 20:
         advice = (
             ". Several kinds of events are competing risks and need one model per cause: fit each with event == code "
             "and the others censored"
         )
-    raise ValueError(
-        f"event must be binary, 1 or True where observed, 0 or False where censored; found {shown}{advice}"
-    )
+    raise ValueError(f"{BINARY}; found {_some([f'{code:g}' for code in codes])}{advice}")
+
+
+def _some(names: list[str], most: int = 6) -> str:
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
 
 
 def _fields(y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -143,6 +162,7 @@ def _fields(y: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         raise ValueError(
             "y needs two columns, the event (boolean, or 0 and 1) and the time, as made by sksurv.util.Surv; got "
             + ", ".join(f"{name}: {y.dtype[name]}" for name in names)
+            + ". Or pass them apart: fit(X, time, event)"
         )
     if events[0].lower().startswith("censored"):
         raise ValueError(

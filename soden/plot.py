@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from soden.predictions import Predictions, either
+from soden.predictions import Predictions, checked_times, either
 from soden.types import BoolArray, FloatArray
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Plots(Predictions):
     def _times_or_grid(self, times: Any) -> FloatArray:
         if times is None:
             return np.linspace(0, self._fitted().horizon_, POINTS)
-        return np.sort(np.atleast_1d(np.asarray(times, dtype=np.float64)))
+        return np.sort(checked_times(times))
 
     def _range(self, predict: Any, X: Any, at: FloatArray, seq: Any) -> FloatArray | None:
         """The least and the largest of the members' curves, (2, n, k)."""

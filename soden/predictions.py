@@ -11,13 +11,18 @@ from soden import curves
 from soden.concordance import blocks, concordance
 from soden.inputs import Rows, Scaling, check_columns, feature_matrix, series
 from soden.models import OdeModel
-from soden.outcomes import Outcomes, outcomes, says_events
+from soden.outcomes import Outcomes, numbers, outcomes, says_events
 from soden.sklearn_api import Estimator, not_fitted
 from soden.types import FloatArray
 
 GRID = 2049  # times between 0 and the horizon at which curves are inverted and integrated
 RISK_TIMES = 100  # at most so many event times make up the risk score
 STEPS = 1000  # at most so many times make up a step function
+ROUTING = (
+    "A search such as GridSearchCV hands `event` to fit but not to score: give it both in one, "
+    ".fit(X, Surv.from_arrays(event, time)) of sksurv.util, or turn on scikit-learn's metadata routing, "
+    "sklearn.set_config(enable_metadata_routing=True)"
+)
 
 
 class Predictions(Estimator):
@@ -149,9 +154,7 @@ class Predictions(Estimator):
         if y is not None and not says_events(y, event) and self.n_events_ < self.n_samples_:
             raise ValueError(
                 "these are times without events, but the model was fitted to censored times: every subject would count "
-                "as an event. Pass event as well. A search such as GridSearchCV hands `event` to fit but not to score: "
-                "give it both in one, .fit(X, Surv.from_arrays(event, time)) of sksurv.util, or turn on scikit-learn's "
-                "metadata routing, sklearn.set_config(enable_metadata_routing=True)"
+                f"as an event. Pass event as well. {ROUTING}"
             )
         return outcomes(y, event, n, entry, weight)
 
@@ -225,7 +228,7 @@ def either(y: Any, time: Any) -> Any:
 
 def checked_times(times: Any) -> FloatArray:
     """Times to predict at: one-dimensional, finite, not negative."""
-    values = np.atleast_1d(np.asarray(times, dtype=np.float64))
+    values = np.atleast_1d(numbers("times", times))
     if values.ndim != 1:
         raise ValueError(f"times must be one-dimensional; got shape {values.shape}")
     if not (np.isfinite(values).all() and (values >= 0).all()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,14 @@ def read(path: str | Path, owner: str) -> dict[str, Any]:
     """What `owner.save` wrote; anything else is refused in our words, for torch's advise to turn safety off."""
     content = io.BytesIO(Path(path).read_bytes())  # no such file: Python's own words
     try:
-        state: dict[str, Any] = torch.load(content, map_location="cpu", weights_only=True)
-    except Exception as error:  # torch and pickle raise many kinds
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch's, about files that are refused below
+            state: dict[str, Any] = torch.load(content, map_location="cpu", weights_only=True)
+    except Exception:  # torch and pickle raise many kinds
         raise ValueError(
             f"{path} is not a file that {owner}.save wrote, or it is cut off ({content.getbuffer().nbytes:,} bytes). "
             "Nothing in it was run. Copy it again, or save the model again"
-        ) from error
+        ) from None  # a traceback would show torch's advice after all
     kind = state.get("estimator") if isinstance(state, dict) else None
     if kind != owner:
         raise ValueError(f"{path} holds {kind or 'no saved estimator'}; {owner}.load cannot read it")

@@ -10,6 +10,14 @@ import pandas as pd
 from benchmarks.defaults.sets import LOOKED_AT, SETS
 from benchmarks.defaults.settings import TRIED
 
+HEADINGS = {
+    "model": "settings",
+    "c_gain": "gain in C",
+    "ibs_gain": "gain in IBS",
+    "least": "least gain in C",
+    "rank_by": "C + 3 IBS",
+}
+
 
 def paired(rows: pd.DataFrame) -> pd.DataFrame:
     """Each of SODEN's rows beside Cox's of the same split: what C gains and the integrated Brier score loses."""
@@ -24,10 +32,11 @@ def chosen(rows: pd.DataFrame) -> pd.DataFrame:
     both = both[both["model"].isin(TRIED)]  # a few were dropped after a split, before anything was looked at
     means = both.groupby(["model", "set"], sort=False)[["c_gain", "ibs_gain", "seconds"]].mean()
     table = means.groupby("model", sort=False).mean()
-    table["worst c_gain"] = means.groupby("model", sort=False)["c_gain"].min()
+    table["least"] = means.groupby("model", sort=False)["c_gain"].min()
     # IBS moves about a third as much as C does between models of these sets; weighed so, both count alike.
     table["rank_by"] = table["c_gain"] + 3 * table["ibs_gain"]
-    return table.sort_values("rank_by", ascending=False).round(4).reset_index()
+    table = table.sort_values("rank_by", ascending=False).round(4).reset_index()
+    return table.rename(columns=HEADINGS)
 
 
 def confirmed(rows: pd.DataFrame) -> pd.DataFrame:
@@ -39,14 +48,14 @@ def confirmed(rows: pd.DataFrame) -> pd.DataFrame:
         old = both[(both["set"] == name) & (both["model"] == "old")]
         if new.empty:
             continue
-        line = {"set": name, "seen": "yes" if name in LOOKED_AT else "no", "n": int(new["n"].iloc[0])}
+        line = {"set": name, "seen": "yes" if name in LOOKED_AT else "no", "rows": int(new["n"].iloc[0])}
         line |= {"splits": len(new)}
-        for metric in ("c", "ibs"):
+        for metric, label in (("c", "C"), ("ibs", "IBS")):
             gain = new[f"{metric}_gain"]
-            line[f"Cox {metric}"] = round(new[f"{metric}_cox"].mean(), 4)
-            line[f"old {metric}"] = round(old[metric].mean(), 4)
-            line[f"SODEN {metric}"] = round(new[metric].mean(), 4)
-            line[f"{metric} gain / s.e."] = round(gain.mean() / (gain.std(ddof=1) / np.sqrt(len(gain))), 1)
+            line[f"{label}: Cox"] = round(new[f"{metric}_cox"].mean(), 4)
+            line[f"{label}: old"] = round(old[metric].mean(), 4)
+            line[f"{label}: SODEN"] = round(new[metric].mean(), 4)
+            line[f"{label}: gain / s.e."] = round(gain.mean() / (gain.std(ddof=1) / np.sqrt(len(gain))), 1)
         lines.append(line | {"seconds": round(new["seconds"].median(), 1)})  # the first fit compiles
     return pd.DataFrame(lines)
 

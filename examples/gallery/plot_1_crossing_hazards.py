@@ -47,10 +47,10 @@ def rate(receptors):
 # %%
 # Two patients of 60, with and without receptors, over these steps. Cox's hazard is the slope of its cumulative hazard,
 # smoothed over four years; its two curves are one curve times a number, so they cannot meet. SODEN's cross where the
-# steps do, and the band, the range over its five networks, says how sure it is of that.
+# steps do, after about six years, and so do those of each of its five networks, whose range is the band.
 patients = pd.DataFrame({"age": [60.0, 60.0], "ER_positive": [1.0, 0.0]}, index=["with receptors", "without"])
 colours = "#0072B2", "#D55E00"
-figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), sharex=True, sharey=True, layout="constrained")
+figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 3.4), sharex=True, sharey=True, layout="constrained")
 soden.plot_hazard(patients, np.linspace(0, 20, 200), ax=left)
 middle = np.linspace(2, 18, 100)
 for f, colour in zip(cox.predict_cumulative_hazard_function(patients), colours, strict=True):
@@ -61,4 +61,5 @@ for ax, title in ((left, "SODEN"), (right, "Cox")):
     ax.set(title=title, xlabel="years since diagnosis", xlim=(0, 20), xticks=range(0, 21, 5), ylim=(0, 0.13))
     ax.spines[["top", "right"]].set_visible(False)
 left.set_ylabel("deaths per person and year")
+right.legend(right.patches[:1], ["steps: as observed"], frameon=False, loc="upper left")
 plt.show()

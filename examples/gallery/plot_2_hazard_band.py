@@ -1,10 +1,10 @@
 """
-A hazard over time, and how sure the models are of it
-=====================================================
+A hazard over time, and where the models agree on it
+====================================================
 
 A SODEN is five networks by default, trained from other weights on other parts of the rows. Their mean is the
-prediction; where they part, the data say little. Here: 7,871 people of the FLCHAIN study, and their risk to die over 13
-years.
+prediction; where they part, the data say little. Here: 7,871 people of the FLCHAIN study, and their risk of dying over
+13 years.
 """
 
 # %%
@@ -24,8 +24,9 @@ model = SODEN().fit(X[~test], years[~test], event[~test])
 print(model.summary())
 
 # %%
-# Three women: two with common light chains, one with twice as much of them. The band is the range over the five
-# networks: narrow where there are many like her, wide where there are few.
+# Three women: two with the median amount of light chains, one with twice as much. The band is the range over the five
+# networks: narrow where there are many like her, wide where there are few. It is no confidence interval: the networks
+# share most of their rows, so they may agree and be wrong together.
 people = X.median().to_frame().T.loc[[0, 0, 0]].assign(age=[60, 75, 75], male=0)
 people.loc[:, ["kappa", "lambda"]] *= np.array([[1], [1], [2]])
 people.index = ["60 years old", "75 years old", "75, twice the light chain"]

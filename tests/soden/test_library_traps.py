@@ -1,6 +1,8 @@
 """Mistakes people make with outcomes, devices and files, and the words they meet."""
 
 import datetime
+import pickle
+import traceback
 
 import numpy as np
 import pandas as pd
@@ -27,6 +29,12 @@ DAYS = np.datetime64("2020-01-01") + TIME.astype("m8[D]")
         ((TIME, 1 + EVENT), ValueError, r"found 1, 2\. If 2 is the event, as R's survival has it, pass event == 2"),
         ((TIME, EVENT - 0.5), ValueError, r"found -0\.5, 0\.5$"),
         ((TIME, np.arange(200.0)), ValueError, r"found 0, 1, 2, 3, 4, 5, \.\.\.$"),
+        (
+            (TIME, np.where(EVENT, "dead", "alive")),
+            ValueError,
+            r"binary.* found 'alive', 'dead'\. Compare them with the",
+        ),
+        ((TIME, bad(1.0 * EVENT, np.nan)), ValueError, "binary.*; 1 are missing or infinite.* drop them, or, if they"),
         ((EVENT, TIME), ValueError, r"time holds nothing but 0 and 1, .* they came swapped; fit\(X, time, event\)"),
         (
             (bad(TIME, np.nan), EVENT),
@@ -40,8 +48,14 @@ DAYS = np.datetime64("2020-01-01") + TIME.astype("m8[D]")
             r"time holds dates: datetime64\[D\]; pass durations as numbers, such as \(end - start\)",
         ),
         (([datetime.date(2020, 1, 2)] * 200, EVENT), TypeError, "time holds dates: object; pass durations as numbers"),
+        (([None, *[datetime.date(2020, 1, 2)] * 199], EVENT), TypeError, "time holds dates: object"),
         ((pd.Series(DAYS), EVENT), TypeError, "time holds dates"),
-        ((pd.DataFrame({"a": TIME, "b": TIME}),), ValueError, "y needs two columns, .* got a: float64, b: float64"),
+        (
+            (pd.to_timedelta(TIME, "D"), EVENT),
+            TypeError,
+            r"time holds durations of type timedelta64\[ns\]; pass durations",
+        ),
+        ((pd.DataFrame({"a": TIME, "b": TIME}),), ValueError, "y needs .* got a: float64, b: float64. Or pass"),
         (
             (pd.DataFrame({"censored": ~EVENT, "t": TIME}),),
             ValueError,
@@ -52,6 +66,20 @@ DAYS = np.datetime64("2020-01-01") + TIME.astype("m8[D]")
 def test_outcomes_are_refused_with_advice(outcome, error, match):
     with pytest.raises(error, match=match):
         SODEN(**TINY).fit(X, *outcome)
+
+
+def test_dates_are_refused_wherever_times_are_asked_for():
+    """Numpy would count their ticks: 2020 is day 18,262."""
+    model = SODEN(**TINY).fit(X, TIME, EVENT)
+    for call in (
+        lambda: SODEN(**TINY).fit(X, TIME, EVENT, entry=DAYS),
+        lambda: model.predict_survival(X, DAYS[:2]),
+        lambda: model.plot_survival(X[:1], DAYS),
+    ):
+        with pytest.raises(TypeError, match=r"(entry|times) holds dates: datetime64\[D\]; pass durations as numbers"):
+            call()
+    with pytest.raises(ValueError, match=r"times is not numeric: .* Pass durations as numbers, such as days"):
+        model.predict_hazard(X, ["soon"])
 
 
 @pytest.mark.parametrize(
@@ -85,6 +113,7 @@ def test_scores_do_not_take_the_censored_for_events():
     [
         ("gpu", r"device must be 'auto', 'cpu', 'cuda' .*; got 'gpu'\. torch's name for a GPU is 'cuda'"),
         ("mps", "Apple's GPUs have no float64, which predictions are made in; use device='cpu'"),
+        ("GPU", "torch's name for a GPU is 'cuda'"),
         ("tpu:1", "got 'tpu:1'"),
     ],
 )
@@ -124,6 +153,7 @@ def test_files_that_are_no_models_are_refused_in_our_words(tmp_path):
     whole = path.read_bytes()
     torch.save({"estimator": "SODENPH", "format": Evil()}, tmp_path / "evil.pt")
     contents = {"cut.pt": whole[: len(whole) // 2], "text.pt": b"hello", "empty.pt": b"", "evil.pt": None}
+    contents |= {"pickle.pt": pickle.dumps({"estimator": "SODENPH"}, protocol=4)}  # torch warns of such
     for name, content in contents.items():
         if content is not None:
             (tmp_path / name).write_bytes(content)
@@ -132,7 +162,14 @@ def test_files_that_are_no_models_are_refused_in_our_words(tmp_path):
         ) as caught:
             SODENPH.load(tmp_path / name)
         assert "Nothing in it was run" in str(caught.value)
-        assert "weights_only" not in str(caught.value)  # torch's advice
+        assert "weights_only" not in "".join(traceback.format_exception(caught.value))  # torch's advice
+    state = torch.load(path, weights_only=True)
+    for name, other in {"less": {"params": None}, "more": {"params": state["params"] | {"charm": 1}}}.items():
+        torch.save(state | other | {"version": "9.9"}, tmp_path / name)
+        with pytest.raises(
+            ValueError, match=rf"{name} was saved by soden 9\.9 and cannot be read by this, 1\..*fit again"
+        ):
+            SODENPH.load(tmp_path / name)
     torch.save({"estimator": "SODENPH", "format": 99}, path)
     with pytest.raises(ValueError, match="was saved in format 99, this soden reads 1; fit again"):
         SODENPH.load(path)
