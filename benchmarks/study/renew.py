@@ -23,6 +23,7 @@ FOLDERS = ("chosen", "data", "scores", "simulation")
 ENDINGS = (".json", ".npz")  # of what is taken from these folders, but for the data themselves
 # In the reference: effects measured by themselves, code proven equal.
 KEPT = ("deviations.csv", "switches.csv", "codes.json")
+DRAWN, CURVES = "soden", ("grid", "high", "low", "all")  # whose risk groups a figure shows; their curves
 LARGEST_MB = 5  # of one file in the repository
 
 
@@ -37,6 +38,8 @@ def renew(run: Path, reference: Path) -> list[Path]:
         for path in sorted((run / folder).rglob("*")):
             if path.suffix in ENDINGS and not (folder == "data" and path.suffix == ".npz"):
                 _copy(path, staging / path.relative_to(run))
+    for path in sorted((staging / "scores").rglob("*.json")):
+        path.write_text(json.dumps(_slim(json.loads(path.read_text()), path.stem), separators=(",", ":")))
     _of_no_machine(staging, reference.name)
     _write_further(run, staging)
     for name in KEPT:
@@ -56,6 +59,21 @@ def renew_figures(figures: Path, reference: Path) -> list[Path]:
     for path in drawn:
         _copy(path, reference / path.name)
     return [reference / path.name for path in drawn]
+
+
+def _slim(found: dict[str, Any], model: str) -> Any:
+    """What is drawn and no more: risk groups are SODEN's, and five figures are more than a plot shows."""
+    if model != DRAWN:
+        found["risk_groups"] = [{k: v for k, v in row.items() if k not in CURVES} for row in found["risk_groups"]]
+    return _rounded(found)
+
+
+def _rounded(found: Any) -> Any:
+    if isinstance(found, dict):
+        return {key: _rounded(value) for key, value in found.items()}
+    if isinstance(found, list):
+        return [_rounded(value) for value in found]
+    return float(f"{found:.5g}") if isinstance(found, float) else found
 
 
 def _of_no_machine(staging: Path, name: str) -> None:

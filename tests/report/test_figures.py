@@ -133,6 +133,16 @@ def hollow(axes: Axes) -> list[Line2D]:
     return [line for line in axes.lines if line.get_markerfacecolor() == "white"]
 
 
+def test_a_model_far_off_does_not_flatten_the_headline() -> None:
+    """Five models within .02 of each other and one .6 away: limits are those of the five, error bars included."""
+    means = {"a": 0.60, "b": 0.61, "c": 0.62, "d": 0.61, "e": 0.60, "kaplan_meier": 0.0}
+    values = pd.DataFrame({"mean": means, "standard_error": dict.fromkeys(means, 0.01)})
+    assert headline.limits(values) == pytest.approx((0.59, 0.63))
+    assert headline.limits(values.drop(index="kaplan_meier")) == pytest.approx((0.59, 0.63))
+    spread = pd.DataFrame({"mean": [0.1, 0.2, 0.3, 0.9], "standard_error": [np.nan] * 4})
+    assert headline.limits(spread) == pytest.approx((0.1, 0.9))  # wide is not far
+
+
 def test_headline_shows_ours_and_the_published(run: View, drawings: dict[str, Drawing], tmp_path: Path) -> None:
     figure = drawings["headline"].figure
     panel = figure.axes[3 * run.datasets.index("support")]

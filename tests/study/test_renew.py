@@ -43,6 +43,19 @@ def test_small_files_are_copied_and_data_splits_and_states_are_not(run: Path, tm
     assert {p.relative_to(reference).as_posix() for p in reference.rglob("*") if p.is_file()} == written
 
 
+def test_curves_are_kept_of_what_is_drawn_and_no_longer_than_a_figure_shows(run: Path, tmp_path: Path) -> None:
+    """Risk groups are drawn of SODEN alone; of the others the test stays."""
+    for model in ("cox", "soden"):
+        group = {"model": model, "p_value": 0.123456789, "grid": [0.0, 1.0], "high": [1.0, 0.5], "low": [1.0, 0.7]}
+        found = {"curves": [{"predicted": 0.123456789}], "risk_groups": [group | {"all": [1.0, 0.6]}]}
+        (run / "scores" / "support" / f"{model}.json").write_text(json.dumps(found))
+    renew(run, tmp_path / "reference")
+    kept = {m: json.loads((tmp_path / "reference/scores/support" / f"{m}.json").read_text()) for m in ("cox", "soden")}
+    assert [kept[m]["curves"] for m in kept] == [[{"predicted": 0.12346}]] * 2
+    assert kept["cox"]["risk_groups"] == [{"model": "cox", "p_value": 0.12346}]
+    assert kept["soden"]["risk_groups"][0]["high"] == [1.0, 0.5]
+
+
 def test_rows_beyond_the_run_are_kept_for_those_who_go_on(run: Path, tmp_path: Path) -> None:
     identity = str(pd.read_parquet(run / "trials.parquet")["identity"].iloc[0])
     journal = Journal(run / "trials" / "support" / "soden" / "0000.jsonl")

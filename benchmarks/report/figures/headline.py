@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 from matplotlib.axes import Axes
 
@@ -24,6 +26,7 @@ from benchmarks.report.figures.view import View
 from benchmarks.results.names import better, metric_at_tau
 
 METRICS = {name: f"{metric_at_tau(name)} ({better(name)} is better)" for name in ("ctd", "ibll", "ibs")}
+FAR = 10.0
 ROW, FRAME = 0.16, 0.62  # inches per model, and around a panel
 
 
@@ -36,10 +39,10 @@ def draw(run: View) -> list[Drawing]:
     figure, axes = grid(
         len(datasets), len(METRICS), sum(heights) + 0.45, gridspec_kw={"height_ratios": heights}, sharey="row"
     )
+    cut: set[bool] = set()
     for row, dataset in zip(axes, datasets, strict=True):
         models = run.models(dataset)
-        for panel, metric in zip(row, METRICS, strict=True):
-            _panel(panel, run, dataset, metric, models)
+        cut |= {_panel(panel, run, dataset, metric, models) for panel, metric in zip(row, METRICS, strict=True)}
         absent = run.absent(dataset)
         labels = [model_label(m) + (f" ({absent[m]})" if m in absent else "") for m in models]
         row[0].set_yticks(range(len(models)), labels)
@@ -53,6 +56,7 @@ def draw(run: View) -> list[Drawing]:
     compared = any(_sides(run, d)[1:] for d in datasets)
     legend(figure, handles if compared else handles[:1])
     said = "Bars: one standard error over splits, P(C > τ) = 1e-8."
+    said += " An arrow: off the scale, the mean as printed." if any(cut) else ""
     said += " The paper searched 100 trials per split." if compared else ""
     if any(run.mark(d) for d in datasets):
         said += " Published values are of the real data: none is shown beside synthetic or demo data."
@@ -67,18 +71,25 @@ def draw(run: View) -> list[Drawing]:
     return [Drawing("headline", figure, caption.strip(), alt, ("cells.csv", "datasets.csv"))]
 
 
-def _panel(axes: Axes, run: View, dataset: str, metric: str, models: list[str]) -> None:
+def _panel(axes: Axes, run: View, dataset: str, metric: str, models: list[str]) -> bool:
+    """Draw one metric on one data set; whether a mean is off the scale."""
+    cut = False
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
     axes.locator_params(axis="x", nbins=4)
     if "soden" in models:
         k = models.index("soden")
         axes.axhspan(k - 0.5, k + 0.5, color="#f2f2f2", zorder=0, linewidth=0)
-    for cells, offset, filled in _sides(run, dataset):
-        values = _values(cells, dataset, metric)
+    sides = [(_values(cells, dataset, metric), offset, filled) for cells, offset, filled in _sides(run, dataset)]
+    low, high = limits(pd.concat([values for values, _, _ in sides]))
+    for values, offset, filled in sides:
         for k, model in enumerate(models):
-            if model in values.index and pd.notna(values.loc[model, "mean"]):
-                _dot(axes, values.loc[model], k + offset, look(model), filled)
+            if model in values.index and pd.notna(mean := values.loc[model, "mean"]):
+                if low <= mean <= high:
+                    _dot(axes, values.loc[model], k + offset, look(model), filled)
+                else:
+                    _off_scale(axes, mean, k + offset, low if mean < low else high)
+                    cut = True
             elif filled and model not in run.absent(dataset):  # the axis says so of those
                 axes.annotate(
                     "no value",
@@ -90,6 +101,25 @@ def _panel(axes: Axes, run: View, dataset: str, metric: str, models: list[str]) 
                     style="italic",
                     color=GREY,
                 )
+    return cut
+
+
+def limits(values: pd.DataFrame) -> tuple[float, float]:
+    """All dots and bars but those of models that lie ten times as far from the median model as models usually do."""
+    means = values["mean"].dropna()
+    if means.empty:
+        return -math.inf, math.inf
+    away = (means - means.median()).abs()
+    kept = values.loc[values["mean"].notna()][(away <= FAR * max(away.median(), 1e-3)).to_numpy()]
+    errors = kept["standard_error"].fillna(0)
+    return float((kept["mean"] - errors).min()), float((kept["mean"] + errors).max())
+
+
+def _off_scale(axes: Axes, mean: float, y: float, end: float) -> None:
+    """Kaplan-Meier's C^td, 0 since ties earn nothing, would flatten all the others: an arrow and the number."""
+    left = mean < end
+    text, side = (f"← {mean:.2f}", "left") if left else (f"{mean:.2f} →", "right")
+    axes.annotate(text, (end, y), ha=side, va="center", fontsize=6, color=GREY)
 
 
 def _sides(run: View, dataset: str) -> list[tuple[pd.DataFrame, float, bool]]:
