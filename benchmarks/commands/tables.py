@@ -47,10 +47,9 @@ def run(args: argparse.Namespace) -> int:
     """Write NAME.tex and NAME.csv per table and tables.tex; from scores also tests.csv and cells.csv; perhaps a PDF."""
     args.out.mkdir(parents=True, exist_ok=True)
     title = "The published tables" if args.published else "Tables"
-    names = write_all(_source(args), args.out, args.coverage, title)
     if args.folder:
         write_counting(read_results(args.folder).scores, args.out)
-        names.append("counting")
+    names = write_all(_source(args), args.out, args.coverage, title, ["counting"] if args.folder else [])
     print(f"{len(names)} tables (.tex and .csv) in {args.out}: {', '.join(names)}")
     if args.pdf:
         print(compile_pdf(args.out / TEX))

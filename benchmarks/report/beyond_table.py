@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pandas as pd
 
-from benchmarks.report.latex import Style, block, cell_text, coverage_note, floating, latex_arrow, marks_note
+from benchmarks.report.latex import (
+    MOST_COLUMNS,
+    Style,
+    block,
+    cell_text,
+    coverage_note,
+    floating,
+    latex_arrow,
+    marks_note,
+)
 from benchmarks.report.result_tables import HEADS, printed_order
 from benchmarks.results.names import DATASETS, in_order, model_order
 from benchmarks.results.tidy import TRUNCATIONS
@@ -53,4 +62,6 @@ def render_beyond(cells: pd.DataFrame, style: Style) -> str:
     caption = CAPTION + marks_note(datasets, style)
     caption += coverage_note([{str(k): v for k, v in c.items()} for c in found.values()], style)
     columns = "ll|" + "l" * len(datasets)
-    return floating("\n\\midrule\n".join(blocks), columns, caption, "tab:beyond", kind="table*")
+    return floating(
+        "\n\\midrule\n".join(blocks), columns, caption, "tab:beyond", kind="table*", wide=len(datasets) > MOST_COLUMNS
+    )

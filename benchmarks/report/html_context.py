@@ -211,7 +211,11 @@ def mean_ranks(run: Results) -> Row | None:
     found, _ = rankings(run.cells)
     if not found or not (run.cells["table"] == "beyond").any():
         return None
-    heads = [{"metric": r.metric, "arrow": arrow(r.metric), "p": r.p_value, "cd": r.critical_difference} for r in found]
+    heads = [
+        {"metric": r.metric, "arrow": arrow(r.metric), "p": r.p_value, "p_contenders": r.p_contenders}
+        | {"cd": r.critical_difference}
+        for r in found
+    ]
     rows = [
         {"model": model, "cells": [_rank(ranking, model) for ranking in found]}
         for model in model_order({model for r in found for model in r.mean_ranks})

@@ -13,6 +13,7 @@ from benchmarks.results.names import dataset_label, escape, higher_is_better, is
 # Section 5.4: what a published cell rests on.
 PAPER_SPLITS = {"mimic_seq": 5, "mimic": 5, "support": 10, "metabric": 10}
 PAPER_TRIALS = 100
+MOST_COLUMNS = 4  # data sets side by side that fit a page without scaling
 ABSENT = {"failed": "failed", "missing": "missing", "not_applicable": "N/A"}
 
 Cell = Mapping[str, Any]  # one row of the cells table
@@ -131,17 +132,20 @@ def block(head: str, mark: str, rows: Sequence[str]) -> str:
     return "\n".join(rf"{start} & {row} \\" for start, row in zip(first, rows, strict=True))
 
 
-def floating(body: str, columns: str, caption: str, name: str, place: str = "[!t]", kind: str = "table") -> str:
-    """A booktabs table in its float; `body` has the head, the rules between and the rows."""
+def floating(
+    body: str, columns: str, caption: str, name: str, place: str = "[!t]", kind: str = "table", wide: bool = False
+) -> str:
+    """A booktabs table in its float, scaled to fit where wide; `body` has the head, the rules between and the rows."""
     return "\n".join(
         [
             rf"\begin{{{kind}}}{place}",
             r"\centering",
+            *([r"\resizebox{\textwidth}{!}{%"] if wide else []),
             rf"\begin{{tabular}}{{{columns}}}",
             r"\toprule",
             body,
             r"\bottomrule",
-            r"\end{tabular}",
+            r"\end{tabular}" + ("}" if wide else ""),
             rf"\caption{{{caption}}}",
             rf"\label{{{name}}}",
             rf"\end{{{kind}}}",

@@ -5,7 +5,16 @@ from __future__ import annotations
 import pandas as pd
 
 from benchmarks.report.html_format import arrow, cell_values
-from benchmarks.report.latex import Style, block, cell_text, coverage_note, floating, marks_note, truncation
+from benchmarks.report.latex import (
+    MOST_COLUMNS,
+    Style,
+    block,
+    cell_text,
+    coverage_note,
+    floating,
+    marks_note,
+    truncation,
+)
 from benchmarks.report.result_tables import printed_order
 from benchmarks.results.folder import Results, Row
 from benchmarks.results.names import (
@@ -65,7 +74,8 @@ def render_metric(cells: pd.DataFrame, name: str, style: Style) -> str:
     caption = CAPTION.replace("METRIC", about.label if about else name)
     caption = caption.replace("DIRECTION", better(name))
     caption += marks_note(datasets, style) + coverage_note(list(found.values()), style)
-    return floating("\n\\midrule\n".join(blocks), "ll|" + "l" * len(datasets), caption, f"tab:{PREFIX}{name}")
+    columns, wide = "ll|" + "l" * len(datasets), len(datasets) > MOST_COLUMNS
+    return floating("\n\\midrule\n".join(blocks), columns, caption, f"tab:{PREFIX}{name}", wide=wide)
 
 
 def page_tables(run: Results) -> list[Row]:

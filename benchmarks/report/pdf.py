@@ -11,12 +11,13 @@ import pandas as pd
 
 from benchmarks.report.other_tables import RELATED_FOOTNOTE
 
-# xcolor, multirow, pifont and amsmath are what the tables need of a document they are dropped into.
+# graphicx, xcolor, multirow, pifont and amsmath are what the tables need of a document they are dropped into.
 PREAMBLE = r"""\documentclass[11pt]{article}
 \usepackage[margin=0.9in]{geometry}
 \usepackage[T1]{fontenc}
 \usepackage{amsmath,amssymb}
 \usepackage{booktabs}
+\usepackage{graphicx}
 \usepackage{multirow}
 \usepackage{pifont}
 \usepackage[dvipsnames]{xcolor}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 
 from benchmarks.report.latex import Style, floating, latex_arrow
@@ -22,12 +24,12 @@ def rank_rows(cells: pd.DataFrame) -> pd.DataFrame:
     if not found:
         raise ValueError("no ranks: " + "; ".join(reasons))
     rows = [
-        (r.metric, model, round(rank, 4), len(r.datasets), r.chi2, r.p_value, r.critical_difference)
+        (r.metric, model, round(rank, 4), len(r.datasets), r.chi2, r.p_value, r.p_contenders, r.critical_difference)
         for r in found
         for model, rank in r.mean_ranks.items()
     ]
-    columns = ["metric", "model", "mean_rank", "datasets", "friedman_chi2", "p_value", "critical_difference"]
-    return pd.DataFrame(rows, columns=columns)
+    columns = ["metric", "model", "mean_rank", "datasets", "friedman_chi2", "p_value", "p_contenders"]
+    return pd.DataFrame(rows, columns=[*columns, "critical_difference"])
 
 
 def render_ranks(cells: pd.DataFrame, style: Style) -> str:
@@ -38,6 +40,7 @@ def render_ranks(cells: pd.DataFrame, style: Style) -> str:
     lines = [" & ".join(["Model", *heads]) + r" \\", r"\midrule"]
     lines += [" & ".join([style.model(m), *(_rank(r, m) for r in found)]) + r" \\" for m in models]
     lines += [r"\midrule", " & ".join(["$p$", *(_p(r.p_value) for r in found)]) + r" \\"]
+    lines += [" & ".join(["$p$ without Kaplan-Meier", *(_p(r.p_contenders) for r in found)]) + r" \\"]
     lines += [" & ".join(["critical difference", *(f"{r.critical_difference:.1f}" for r in found)]) + r" \\"]
     caption = CAPTION.format(n=len(found[0].datasets))
     return floating("\n".join(lines), "l|" + "r" * len(found), caption, "tab:ranks")
@@ -52,4 +55,4 @@ def _rank(ranking: Ranking, model: str) -> str:
 
 
 def _p(value: float) -> str:
-    return "$<0.001$" if value < 0.001 else f"{value:.2g}"
+    return "--" if math.isnan(value) else "$<0.001$" if value < 0.001 else f"{value:.2g}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -111,8 +111,13 @@ class Source:
     marks: Mapping[str, str] = field(default_factory=dict)  # data set -> "synthetic", "demo"
 
 
-def write_all(source: Source, out: Path, coverage: Coverage = "caption", title: str = "Tables") -> list[str]:
-    """Write every table these numbers fill, and tables.tex that shows them all; return the tables' names."""
+def write_all(
+    source: Source, out: Path, coverage: Coverage = "caption", title: str = "Tables", beside: Sequence[str] = ()
+) -> list[str]:
+    """Write every table these numbers fill, and tables.tex that shows them all; return the tables' names.
+
+    `beside` are tables that lie there already and are to be shown, too.
+    """
     labels: dict[str, str] = {}
     marks = dict(source.marks)
     if source.datasets is not None:
@@ -124,5 +129,6 @@ def write_all(source: Source, out: Path, coverage: Coverage = "caption", title: 
     # The first result table explains the notation to the others, as MIMIC-SEQ's does in the paper.
     first = next((name for name in tables if tables[name] is source.cells), "mimic_seq")
     names = [path.stem for path in write_tables(out, tables, Style(marks, coverage, first, labels))]
+    names += beside
     (out / TEX).write_text(document(names, related, title))
     return names

@@ -19,6 +19,7 @@ from benchmarks.results.statistics import ALPHA
 from benchmarks.results.tidy import TRUNCATIONS, require
 
 FEWEST = {"models": 3, "datasets": 3}  # below, Friedman's statistic is far from its distribution
+FLOOR = "kaplan_meier"  # knows nothing of the subject; with it alone Friedman's test would find a difference
 METRICS = {"ctd": TRUNCATIONS[0], "ibll": TRUNCATIONS[0], "ibs": TRUNCATIONS[0], "nll": ""}
 
 
@@ -31,6 +32,7 @@ class Ranking:
     mean_ranks: Mapping[str, float]  # ascending: rank 1 is best
     chi2: float  # Friedman's statistic, ties corrected
     p_value: float  # of Iman and Davenport's F, which Friedman's chi-squared is too cautious for
+    p_contenders: float  # the same without the floor, which any model that uses the inputs is above
     critical_difference: float  # Nemenyi, alpha = 0.05
     without: tuple[str, ...]  # models that lack a score on some data set
 
@@ -45,6 +47,15 @@ class Ranking:
                 end = k + len(within)
                 found.append(tuple(within))
         return found
+
+
+def _friedman(values: pd.DataFrame) -> tuple[float, float]:
+    """Friedman's statistic of models (columns) over data sets (rows), ties corrected, and the p-value of its F."""
+    n, k = values.shape
+    chi2, _ = stats.friedmanchisquare(*values.T.to_numpy())
+    with np.errstate(divide="ignore"):
+        F = np.divide((n - 1) * chi2, n * (k - 1) - chi2)
+    return float(chi2), float(stats.f.sf(F, k - 1, (k - 1) * (n - 1)))
 
 
 class TooFew(ValueError):
@@ -82,17 +93,16 @@ def rank_models(cells: pd.DataFrame, metric: str) -> Ranking:
         )
     ranks = whole.rank(axis=1, ascending=not higher_is_better(metric))
     n, k = ranks.shape
-    chi2, _ = stats.friedmanchisquare(*ranks.T.to_numpy())
-    with np.errstate(divide="ignore"):
-        F = np.divide((n - 1) * chi2, n * (k - 1) - chi2)
-    p = float(stats.f.sf(F, k - 1, (k - 1) * (n - 1)))
+    chi2, p = _friedman(whole)
+    contenders = whole.drop(columns=FLOOR, errors="ignore")
     mean = ranks.mean().sort_values(kind="stable")
     return Ranking(
         metric,
         tuple(map(str, ranks.index)),
         {str(model): float(rank) for model, rank in mean.items()},
-        float(chi2),
+        chi2,
         p,
+        _friedman(contenders)[1] if contenders.shape[1] >= FEWEST["models"] else float("nan"),
         critical_difference(k, n),
         tuple(sorted(map(str, set(wide.columns) - set(whole.columns)))),
     )

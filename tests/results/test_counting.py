@@ -200,6 +200,16 @@ def test_the_table_of_ranks_by_hand() -> None:
         rank_rows(cells[cells["model"] != "cox"])
 
 
+def test_the_floor_alone_makes_no_difference_among_the_others() -> None:
+    """Three models that take turns at being best have equal mean ranks, F = 0; with a floor below them p is small."""
+    turns = {"cox": [0.1, 0.2, 0.3] * 2, "soden": [0.2, 0.3, 0.1] * 2, "deephit": [0.3, 0.1, 0.2] * 2}
+    found = rank_models(cells_of(turns | {"kaplan_meier": [0.9] * 6}), "ibs")
+    assert found.p_value < 0.01
+    assert found.p_contenders == pytest.approx(1.0)
+    alone = rank_models(cells_of(turns), "ibs")
+    assert alone.p_value == alone.p_contenders
+
+
 def test_the_page_ranks_models_where_some_are_not_the_papers(tmp_path: Path) -> None:
     """Only then: a run of the paper's own models has no section of ranks."""
     run = read_results(write_run(tmp_path / "run", SIX, models=ALL, splits=5, trials=2))

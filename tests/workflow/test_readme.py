@@ -7,7 +7,10 @@ import pytest
 from conftest import ROOT
 
 from benchmarks.__main__ import verbs
+from benchmarks.results.counting import counted
+from benchmarks.results.folder import read_results
 from benchmarks.results.names import MODELS
+from benchmarks.results.ranks import rankings
 from benchmarks.study import plan
 from benchmarks.study.config import resolve
 
@@ -47,6 +50,32 @@ def test_the_counts_in_the_text_are_those_of_the_reference() -> None:
     assert said in " ".join(README.split())
     claims = pd.read_csv(REFERENCE / "claims.csv")["verdict"].value_counts()
     assert f"{claims['holds']} hold" in README
+
+
+def test_what_is_said_of_other_models_is_what_was_tested() -> None:
+    said = " ".join(README.split("## Beyond the paper")[1].split("\n## ")[0].split())
+    run = read_results(ROOT / "results" / "beyond")
+    assert f"{len(run.trials):,} trials, of which {run.trials['taken_from'].isna().sum():,} were run for it" in said
+    found = {ranking.metric: ranking for ranking in rankings(run.cells)[0]}
+    shown = [f"{metric_label} {found[m].p_contenders:.2g}" for m, metric_label in (("ibll", "IBLL"), ("ibs", "IBS"))]
+    assert (
+        f"(C^td p = {found['ctd'].p_contenders:.2g}, {', '.join(shown)}, NLL {found['nll'].p_contenders:.2g})" in said
+    )
+    assert all(found[m].p_contenders > 0.05 for m in found)
+    for metric in ("ctd", "ibll", "ibs"):
+        ranks = found[metric].mean_ranks
+        assert max(ranks["random_forest"], ranks["sumo_net"]) < ranks["soden"]
+    tests = counted(run.scores).query("table == 'beyond'")
+    both = tests[tests["p_corrected_holm"] < 0.05]
+    plain = (tests["p_value"] < 0.05).sum()
+    assert f"of {len(tests)} tests against SODEN {plain} are significant plainly, {len(both)} once corrected" in said
+    assert (both["model"] == "kaplan_meier").sum() == 9
+    assert (both["gain"] < 0).all()
+    others = both[both["model"] != "kaplan_meier"]
+    assert set(zip(others["dataset"], others["metric"], others["model"], strict=True)) == {
+        ("support", "nll", "pc_hazard"),
+        ("support", "nll", "soden_cox"),
+    }
 
 
 def test_every_command_is_a_verb() -> None:

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from benchmarks.report.figures.style import Drawing, NothingToDraw, dark, dataset_label, grid, look, model_label, note
 from benchmarks.report.figures.view import View
 from benchmarks.results.names import metric_at_tau
-from benchmarks.results.ranks import Ranking, rankings
+from benchmarks.results.ranks import FLOOR, Ranking, rankings
 
 LINE = 0.15  # inches per model of one side
 
@@ -39,6 +39,10 @@ def _lines(ranking: Ranking) -> int:
     return -(-len(ranking.mean_ranks) // 2)
 
 
+def _p(value: float) -> str:
+    return "p < 0.001" if value < 0.001 else f"p = {value:.2g}"
+
+
 def _panel(axes: Axes, ranking: Ranking) -> None:
     """Best ranks to the left; the better half is named on the left side, the other half on the right."""
     k, half = len(ranking.mean_ranks), _lines(ranking)
@@ -46,7 +50,9 @@ def _panel(axes: Axes, ranking: Ranking) -> None:
     first = -0.9 - 0.45 * len(bars)  # labels begin below the bars
     axes.set(xlim=(1 - 0.34 * (k - 1), k + 0.34 * (k - 1)), ylim=(first - half, 2.0))
     axes.axis("off")
-    p = "p < 0.001" if ranking.p_value < 0.001 else f"p = {ranking.p_value:.2g}"
+    p = _p(ranking.p_value)
+    if FLOOR in ranking.mean_ranks:
+        p += f", without {model_label(FLOOR)} {_p(ranking.p_contenders)}"
     axes.set_title(f"{metric_at_tau(ranking.metric)}: {p}", fontsize=8.5, fontweight="bold", loc="left")
     axes.plot([1, k], [0, 0], color="black", linewidth=0.8)
     for tick in range(1, k + 1):
