@@ -18,6 +18,7 @@ from conftest import ROOT
 from support.chromium import Page, find_chromium
 
 from benchmarks.__main__ import verbs
+from benchmarks.results.names import model_label
 from soden import SODEN
 
 mpl.use("Agg")
@@ -53,6 +54,35 @@ def test_the_code_of_the_pages_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert re.search(r"^ctd 0\.4 0\.[67]\d*$", printed, re.MULTILINE)
     exec(python_blocks("index.rst"), run)
     assert "586 subjects" in capsys.readouterr().out
+
+
+def test_the_findings_are_those_of_the_reference() -> None:
+    """The table of changes, cell by cell; the counts of the three yardsticks; what D-calibration does."""
+    text = (DOCS / "findings.rst").read_text()
+    effects = pd.read_csv(ROOT / "results" / "reference" / "switches.csv", dtype={"g_tau": str}).fillna({"g_tau": ""})
+    names = {model_label(m): m for m in effects["model"].unique()}
+    rows = [line.strip().split(", ") for line in text.splitlines() if re.match(r"   [a-zA-Z ]+, [A-Z]+, ", line)]
+    assert len(rows) == len(effects.drop_duplicates(["change", "dataset", "model"])) - 3  # METABRIC's plain mean
+    for change, data, model, *shown in rows:
+        key = (effects["change"] == change) & (effects["dataset"] == data.lower()) & (effects["model"] == names[model])
+        for metric, said in zip(("ctd", "ibs", "nll"), shown, strict=False):
+            found = effects[key & (effects["metric"] == metric) & effects["g_tau"].isin(("1e-8", ""))]
+            gap, error = (float(part) for part in said.strip(" ,").split(" ± ")) if said.strip(" ,") else (None, None)
+            if gap is None:
+                assert found.empty
+            else:
+                assert (gap, error) == pytest.approx((found["effect"].iloc[0], found["standard_error"].iloc[0]), abs=6e-4)
+    agreement = pd.read_csv(ROOT / "results" / "reference" / "agreement.csv")
+    near = agreement["distance"].value_counts()
+    flat = " ".join(text.split())
+    assert f"{(agreement['verdict'] == 'agrees').sum()} are within two standard errors" in flat
+    assert f"{near['close']} are close (at most .005), {near['near']} near (.01) and {near['far']} far" in flat
+    searched = agreement["within_search"].dropna().astype(bool)
+    assert f"{searched.sum()} of the {len(searched)} cells of searched models do" in flat
+    calibration = effects[(effects["change"] == "plain mean NLL") & (effects["metric"] == "dcal")]
+    for row in calibration[calibration["dataset"] == "support"].itertuples():
+        assert f"from {row.without:.1f} to {row.without + row.effect:.1f}" in flat
+        assert f"{-row.effect:.1f} ± {row.standard_error:.1f}" in flat
 
 
 def test_every_public_method_is_in_the_reference() -> None:
