@@ -64,7 +64,7 @@ def call(options: Sequence[str], log: Path, watch: status.Watch, cores: int, con
             [*COMMAND, *options], cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL
         )
         try:
-            _follow(process, watch, cores, console)
+            _follow(process, watch, log, cores, console)
         except KeyboardInterrupt as reason:
             console.print("Stopping; what is finished is kept, the same command goes on from here.")
             _stop(process)
@@ -97,22 +97,38 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
             process.wait(timeout=1)
 
 
-def _follow(process: subprocess.Popen[bytes], watch: status.Watch, cores: int, console: Console) -> None:
-    """One live line on a terminal; elsewhere a line whenever a tenth of the trials is done."""
-    shown = -1
+def _follow(process: subprocess.Popen[bytes], watch: status.Watch, log: Path, cores: int, console: Console) -> None:
+    """One live line on a terminal; elsewhere a line whenever a tenth is done: of the trials, or else of the steps."""
+    shown, started = -1, time.monotonic()
     with console.status("starting") as live:
         while process.poll() is None:
             time.sleep(1)
             entries = watch.entries()
             done, total = sum(e.done for e in entries), sum(e.total for e in entries)
-            text = status.headline(entries, cores)
-            live.update(text if done < total else f"{text}; scoring, tables and figures")
+            if done + sum(e.waiting for e in entries) < total:
+                text = status.headline(entries, cores)
+            else:  # nothing is left to train: all trials are there or known, and what takes time are the other steps
+                done, total = steps(log.read_text(errors="replace"))
+                text = step_text(done, total, time.monotonic() - started)
+            live.update(text)
             for row in watch.first_failures():
                 where = f"{row['model']} on {row['dataset']}, split {row['split']}, trial {row['trial']}"
                 console.print(f"  {where} failed: {row['message']}", style="red", markup=False)
             if not console.is_terminal and 10 * done // max(total, 1) > shown:
                 shown = 10 * done // max(total, 1)
                 console.print(f"  {text}")
+
+
+def steps(log: str) -> tuple[int, int]:
+    """How many of its steps Snakemake has done, as it last said."""
+    found = re.findall(r"^(\d+) of (\d+) steps", log, flags=re.MULTILINE)
+    return (int(found[-1][0]), int(found[-1][1])) if found else (0, 0)
+
+
+def step_text(done: int, total: int, seconds: float) -> str:
+    """With the time left, if the steps to come take as long as those before them."""
+    left = f", about {status.duration(seconds / done * (total - done))} left" if 0 < done < total else ""
+    return f"no trial left to run; {done} of {total} steps of fitting again, scoring, tables and figures{left}"
 
 
 def explain(log: Path, results: Path, console: Console) -> None:

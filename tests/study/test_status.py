@@ -11,6 +11,7 @@ from conftest import ROOT
 from rich.console import Console
 
 from benchmarks.__main__ import main
+from benchmarks.commands._snakemake import step_text, steps
 from benchmarks.study.config import resolve
 from benchmarks.study.status import Progress, headline, pace, table
 
@@ -49,6 +50,16 @@ def test_a_model_that_has_not_begun_takes_what_was_measured_at_this_machines_pac
     never_measured = Progress("support", "my_model", 100)
     assert math.isnan(never_measured.seconds_left(2.0))
     assert headline([*entries, never_measured]) == "50/300 trials"
+
+
+def test_where_nothing_is_left_to_train_the_steps_are_counted() -> None:
+    """25 of 100 steps in 60 s leave 75, three times as long."""
+    log = "Finished jobid: 3 (Rule: tune)\n1 of 100 steps (1%) done\nfoo\n25 of 100 steps (25%) done\n"
+    assert steps(log) == (25, 100)
+    assert steps("Building DAG of jobs...\n") == (0, 0)
+    assert "25 of 100 steps" in step_text(25, 100, 60.0)
+    assert step_text(25, 100, 60.0).endswith(", about 3 min left")
+    assert "left" not in step_text(0, 0, 5.0).removeprefix("no trial left to run")
 
 
 def test_the_reference_is_counted_from_the_table_it_kept(capsys: pytest.CaptureFixture[str]) -> None:
