@@ -19,7 +19,7 @@ WITHOUT = "`make setup` builds an environment that has all packages, and .venv/b
 # The order of the help: what a reader comes for first, what rules call last; a new file comes before these.
 GROUPS = {
     "Run a study": ("run", "plan", "status", "anytime"),
-    "Check a number": ("verify", "explain", "audit", "sanity"),
+    "Check a number": ("verify", "explain", "audit", "states", "sanity"),
     "Data, and models made elsewhere": ("datasets", "mimic", "splits", "score"),
     "From results": ("tables", "figures", "report"),
     "Keep the reference": ("renew", "adopt", "deviations", "switches", "hindsight", "rounding"),
