@@ -260,9 +260,7 @@ def _effect_of(choice: str) -> str:
         changes += [f"{share:.1%} of the cells of the {name}" for name, share in shares if share > 0]
         if row.ctd == row.ctd:
             changes.append(f"C {row.ctd:+.4f} (sd over 5 splits {row.ctd_sd:.4f})")
-        lines.append(
-            f"{row.tables}, {row.value}: {', '.join(changes) or 'no patient and no cell that both versions have'}"
-        )
+        lines.append(f"{row.tables}, {row.value}: {', '.join(changes) or 'nothing changes in what both versions have'}")
     return "\n".join([*lines, "on the real tables: python -m benchmarks mimic effects"])
 
 

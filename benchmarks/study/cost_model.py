@@ -22,7 +22,8 @@ from benchmarks import data
 from benchmarks.seeds import rng_for
 
 TABLE = Path(__file__).with_name("cost_model.csv")
-WHOLE = Path(__file__).with_name("cost_whole.csv")  # epochs until early stopping, and scoring: what whole runs show
+WHOLE = Path(__file__).with_name("cost_whole.csv")  # what whole trials on MIMIC show, and scoring
+EPOCHS = Path(__file__).with_name("cost_epochs.csv")  # epochs until early stopping by learning rate, of the reference
 # What decides the cost; every model draws them under these names, each from a generator of its own.
 DRAWN = ("layers", "width", "gru_width", "batch_size", "intervals")
 STEPS = 24  # hours of a series
@@ -54,7 +55,7 @@ def configuration(root: int, dataset: str, model: str, split: int, trial: int, r
 @cache
 def _space(dataset: str) -> Mapping[str, Distribution]:
     both = {**NETWORK, "intervals": PerDataset("intervals")}
-    return resolve({name: both[name] for name in DRAWN}, data.module(dataset).SEARCH)
+    return resolve({name: both[name] for name in (*DRAWN, "lr")}, data.module(dataset).SEARCH)
 
 
 def estimate(dataset: str, model: str, hyper: Mapping[str, Any], table: Path = TABLE) -> Estimate:
@@ -67,13 +68,21 @@ def estimate(dataset: str, model: str, hyper: Mapping[str, Any], table: Path = T
 
 
 def trial_seconds(dataset: str, model: str, hyper: Mapping[str, Any], max_epochs: int) -> float:
-    """Of a whole trial: as many epochs as trials of this model took until they stopped early.
+    """Of a whole trial, that stops early when fits of its learning rate do.
 
-    `factor` is what those trials took over what their configurations and epochs predict: a long fit runs warmer.
+    `stretch` is how many epochs trials on this data set took over those of the reference, `factor` what the model's
+    trials took over what their configurations and epochs predict: SODEN's error control asks for more steps as a fit
+    goes on.
     """
     found, whole = estimate(dataset, model, hyper), _whole()[dataset, model]
-    seconds = found.once_seconds + min(max_epochs, float(whole.epochs)) * found.epoch_seconds
-    return seconds * float(whole.factor)
+    epochs = float(whole.stretch) * usual_epochs(model, hyper["lr"]) if found.epoch_seconds else 0.0
+    return (found.once_seconds + min(max_epochs, epochs) * found.epoch_seconds) * float(whole.factor)
+
+
+def usual_epochs(model: str, rate: float) -> float:
+    """Epochs until early stopping of the reference's trials with this learning rate, which decides most of it."""
+    row = _epochs().loc[model]
+    return float(np.interp(math.log10(rate), row.index, row))
 
 
 def request_mb(peak_mb: float) -> int:
@@ -92,6 +101,12 @@ class _Fitted(NamedTuple):
 def _models(table: Path) -> dict[tuple[str, str], _Fitted]:
     groups = pd.read_csv(table).groupby(["dataset", "model"])
     return {(str(d), str(m)): fit(str(d), rows) for (d, m), rows in groups}
+
+
+@cache
+def _epochs() -> pd.DataFrame:
+    table = pd.read_csv(EPOCHS, index_col="model")
+    return table.set_axis(table.columns.astype(float), axis="columns")
 
 
 @cache

@@ -1,8 +1,9 @@
 """Measure what `plan` says about MIMIC: each model's first drawn configurations and its largest, a few steps of each.
 
 `python -m benchmarks plan --measure-mimic results/<run> --out DIR` reads data and splits of a run on MIMIC tables of
-the real size (invented ones do), and writes DIR/cost_model.csv; epochs until early stopping and the cost of scoring
-come from the run's own trials, into DIR/cost_whole.csv. Rows of what was not measured are those `plan` has now. Every
+the real size (invented ones do), and writes DIR/cost_model.csv; what only whole trials show, and the cost of scoring,
+come from the run's own trials, into DIR/cost_whole.csv, the usual epochs until early stopping from those of the
+reference, into DIR/cost_epochs.csv. Rows of what was not measured are those `plan` has now. Every
 configuration runs in a process of its own, forked from one that holds the data as a tuning job does: its peak memory is
 its own. A step is timed from the second one on.
 """
@@ -10,6 +11,7 @@ its own. A step is timed from the second one on.
 from __future__ import annotations
 
 import json
+import math
 import multiprocessing
 import os
 import subprocess
@@ -29,14 +31,16 @@ from benchmarks import data, registry
 from benchmarks.data.files import replacing
 from benchmarks.data.preprocess import prepared
 from benchmarks.data.splits import Split
+from benchmarks.results.folder import read_trials
+from benchmarks.study import reference
 from benchmarks.study.config import resolve
-from benchmarks.study.cost_model import DRAWN, TABLE, WHOLE, estimate
+from benchmarks.study.cost_model import DRAWN, EPOCHS, TABLE, WHOLE, estimate, usual_epochs
 from benchmarks.study.plan import models_for
 from benchmarks.study.trial import Key, fit_seed, hyper_parameters, run_trial
 from soden.types import SurvivalData
 
 # A step of a static model takes milliseconds, one with a wide GRU seconds: what is short is timed warm and often.
-STEPS, EPOCHS = {"mimic": 12, "mimic_seq": 3}, {"mimic": 5, "mimic_seq": 1}
+STEPS, ROUNDS = {"mimic": 12, "mimic_seq": 3}, {"mimic": 5, "mimic_seq": 1}
 LARGEST = {"layers": 4, "width": 127, "gru_width": 255}
 Row = dict[str, Any]
 
@@ -70,7 +74,7 @@ def one(model: str, key: Key, hyper: Row, parts: tuple[SurvivalData, SurvivalDat
     """The row of one configuration; for a model without search, of its fit."""
     clock: Row = {"begun": [], "valid": []}
     model_class, searched = registry.model(model), registry.is_searched(model)
-    options = TrialOptions(max_epochs=EPOCHS[key.dataset], device="cpu")
+    options = TrialOptions(max_epochs=ROUNDS[key.dataset], device="cpu")
     trial, _ = run_trial(
         watched(model_class, clock, STEPS[key.dataset]) if searched else model_class,
         key,
@@ -131,7 +135,9 @@ def measure_run(run: Path, configurations: int, models: Collection[str], out: Pa
     if not configurations and not finished:
         raise FileNotFoundError(f"{run} holds no trials.parquet; name the folder of a finished run, or configurations")
     out.mkdir(parents=True, exist_ok=True)  # before the work, not after it
-    written, table = [], TABLE
+    with replacing(out / EPOCHS.name) as part:
+        epochs_by_rate(read_trials(reference.FOLDER)).to_csv(part)
+    written, table = [out / EPOCHS.name], TABLE
     if configurations:
         found = [row for name in names for row in measure(run, name, configurations, models)]
         written.append(table := _renewed(TABLE, pd.DataFrame(found), out))
@@ -141,27 +147,43 @@ def measure_run(run: Path, configurations: int, models: Collection[str], out: Pa
 
 
 def measure_whole(run: Path, table: Path) -> pd.DataFrame:
-    """Epochs of the trials that ended well, what they took over what was predicted, and the cost of scoring."""
-    trials = pd.read_parquet(run / "trials.parquet")
-    groups = trials[(trials["status"] == "ok") & trials["dataset"].isin(STEPS)].groupby(["dataset", "model"])
-    rows = [
-        {"dataset": dataset, "model": model, **whole(str(dataset), str(model), found, table)}
-        | _evaluate(run, str(dataset), str(model))
-        for (dataset, model), found in groups
-    ]
-    return pd.DataFrame(rows)
+    """What the run's trials show, and the cost of scoring."""
+    rows = whole(pd.read_parquet(run / "trials.parquet"), table)
+    return pd.DataFrame([row | _evaluate(run, row["dataset"], row["model"]) for row in rows])
 
 
-def whole(dataset: str, model: str, trials: pd.DataFrame, table: Path = TABLE) -> Row:
-    """Mean epochs, number of trials, and seconds over those predicted for their configurations and epochs."""
-    hypers = trials[[f"hp_{name}" for name in DRAWN if f"hp_{name}" in trials]].fillna(0)
-    hypers.columns = [name.removeprefix("hp_") for name in hypers]
-    predicted = 0.0
-    for hyper, epochs in zip(hypers.to_dict("records"), trials["epochs"], strict=True):
-        found = estimate(dataset, model, {name: hyper.get(name, 0) for name in DRAWN}, table)
-        predicted += found.once_seconds + epochs * found.epoch_seconds
-    factor = float(trials["cpu_seconds"].sum()) / predicted
-    return {"epochs": round(float(trials["epochs"].mean()), 1), "trials": len(trials), "factor": round(factor, 2)}
+def whole(trials: pd.DataFrame, table: Path = TABLE) -> list[Row]:
+    """Per model on MIMIC: number of trials that ended well, `stretch` and `factor` of `cost_model.trial_seconds`.
+
+    Epochs until early stopping differ more from trial to trial than from model to model, so there is one stretch per
+    data set, each trial weighed by what an epoch of it costs.
+    """
+    rows = []
+    usable = trials[(trials["status"] == "ok") & trials["dataset"].isin(STEPS)].reset_index(drop=True)
+    for dataset, found in usable.groupby("dataset"):
+        epochs, usual, predicted = (pd.Series(0.0, found.index) for _ in range(3))
+        for i, trial in found.iterrows():
+            hyper = json.loads(trial["hyper"])
+            drawn = {name: hyper.get(name, 0) for name in DRAWN}
+            cost = estimate(str(dataset), trial["model"], drawn, table)
+            epochs[i] = trial["epochs"] * cost.epoch_seconds
+            usual[i] = usual_epochs(trial["model"], hyper["lr"]) * cost.epoch_seconds if epochs[i] else 0.0
+            predicted[i] = cost.once_seconds + epochs[i]
+        stretch = round(float(epochs.sum() / usual.sum()), 2) if usual.sum() else 0.0
+        for model, own in found.groupby("model"):
+            factor = round(float(own["cpu_seconds"].sum() / predicted[own.index].sum()), 2)
+            row = {"dataset": dataset, "model": model, "stretch": stretch, "trials": len(own), "factor": factor}
+            rows.append(row)
+    return rows
+
+
+def epochs_by_rate(trials: pd.DataFrame) -> pd.DataFrame:
+    """Mean epochs of trials that ended well, by model and half decade of the learning rate; data sets count alike."""
+    usable = trials[trials["status"] == "ok"].assign(hyper=trials["hyper"].map(json.loads))
+    usable = usable[usable["hyper"].map(lambda hyper: "lr" in hyper)]
+    rate = usable["hyper"].map(lambda hyper: round(2 * math.log10(hyper["lr"])) / 2).rename("rate")
+    means = usable.groupby(["dataset", "model", rate])["epochs"].mean().groupby(["model", "rate"]).mean()
+    return means.unstack().round(1)
 
 
 def _evaluate(run: Path, dataset: str, model: str) -> Row:

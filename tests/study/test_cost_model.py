@@ -1,5 +1,6 @@
 """What a MIMIC trial is said to cost: for the draws of the trial itself, with memory that suffices."""
 
+import json
 import re
 import subprocess
 import sys
@@ -12,7 +13,8 @@ import pytest
 from baselines.space import resolve as searched
 from benchmarks import data, registry
 from benchmarks.__main__ import main
-from benchmarks.study import cost, cost_model, measure_costs, plan
+from benchmarks.results.folder import read_trials
+from benchmarks.study import cost, cost_model, measure_costs, plan, reference
 from benchmarks.study.config import resolve
 from benchmarks.study.trial import Key, hyper_parameters
 
@@ -22,8 +24,12 @@ MEASURED = [(d, m) for d in ("mimic", "mimic_seq") for m in plan.models_for(PAPE
 
 
 def test_every_model_of_both_data_sets_was_measured() -> None:
+    """Steps of chosen configurations, and whole trials, without which nobody knows when they stop."""
     assert all(cost_model.known(*pair) for pair in MEASURED)
     assert not cost_model.known("support", "soden")
+    whole = pd.read_csv(cost_model.WHOLE).set_index(["dataset", "model"])
+    assert set(whole.index) == set(MEASURED)
+    assert all(whole["trials"] >= [3 if registry.is_searched(model) else 1 for _, model in whole.index])
 
 
 @pytest.mark.parametrize(("dataset", "model"), [("mimic", "deephit"), ("mimic_seq", "soden")])
@@ -80,12 +86,53 @@ def test_the_model_is_near_what_was_measured(dataset: str, model: str) -> None:
 
 
 def test_whole_trials_say_how_far_the_prediction_is_off() -> None:
-    """Twice the predicted seconds at half the epochs of the table."""
-    hyper = {"hp_layers": 2, "hp_width": 16, "hp_gru_width": 20, "hp_batch_size": 512}
-    found = cost_model.estimate("mimic_seq", "soden", {name.removeprefix("hp_"): v for name, v in hyper.items()})
-    seconds = [2 * (found.once_seconds + n * found.epoch_seconds) for n in (10, 30)]
-    trials = pd.DataFrame([hyper, hyper]).assign(epochs=[10, 30], cpu_seconds=seconds)
-    assert measure_costs.whole("mimic_seq", "soden", trials) == {"epochs": 20.0, "trials": 2, "factor": 2.0}
+    """SODEN took twice what its steps say, DeepSurv the same; both half the usual epochs and twice, by cost."""
+    hyper = {"layers": 2, "width": 16, "gru_width": 20, "batch_size": 512, "lr": 1e-3}
+    models = ("deepsurv", "soden")
+    costs = [cost_model.estimate("mimic_seq", model, hyper) for model in models]
+    usual = [cost_model.usual_epochs(model, 1e-3) for model in models]
+    epochs = [usual[0] / 2, usual[1] * 2]
+    seconds = [f * (c.once_seconds + n * c.epoch_seconds) for f, c, n in zip((1, 2), costs, epochs, strict=True)]
+    trials = pd.DataFrame({"dataset": "mimic_seq", "model": models, "status": "ok", "hyper": json.dumps(hyper)})
+    found = measure_costs.whole(trials.assign(epochs=epochs, cpu_seconds=seconds))
+    assert [(row["model"], row["trials"], row["factor"]) for row in found] == [("deepsurv", 1, 1.0), ("soden", 1, 2.0)]
+    weights = [n * cost.epoch_seconds for n, cost in zip(usual, costs, strict=True)]
+    assert {row["stretch"] for row in found} == {round(float(np.average([0.5, 2], weights=weights)), 2)}
+
+
+def test_a_trial_stops_when_fits_of_its_learning_rate_do() -> None:
+    """Between 1e-3 and 10^-2.5 half way; no trial runs longer than it may; Cox has no epochs."""
+    row = pd.read_csv(cost_model.EPOCHS, index_col="model").loc["soden"]
+    assert cost_model.usual_epochs("soden", 10**-2.75) == pytest.approx((row["-3.0"] + row["-2.5"]) / 2)
+    hyper = {"layers": 2, "width": 16, "gru_width": 20, "batch_size": 512, "lr": 10**-3.0}
+    cost = cost_model.estimate("mimic_seq", "soden", hyper)
+    whole = pd.read_csv(cost_model.WHOLE).set_index(["dataset", "model"]).loc[("mimic_seq", "soden")]
+    wanted = [cost.once_seconds + n * cost.epoch_seconds for n in (whole["stretch"] * row["-3.0"], 5)]
+    found = [cost_model.trial_seconds("mimic_seq", "soden", hyper, most) for most in (100, 5)]
+    assert found == pytest.approx([whole["factor"] * seconds for seconds in wanted])
+    cox = {"layers": 0, "width": 0, "gru_width": 0, "batch_size": 1, "lr": 1e-3}
+    factor = pd.read_csv(cost_model.WHOLE).set_index(["dataset", "model"]).loc[("mimic", "cox"), "factor"]
+    once = cost_model.estimate("mimic", "cox", cox).once_seconds
+    assert cost_model.trial_seconds("mimic", "cox", cox, 100) == pytest.approx(factor * once)
+
+
+def test_epochs_by_learning_rate_are_the_references() -> None:
+    found = measure_costs.epochs_by_rate(read_trials(reference.FOLDER))
+    table = pd.read_csv(cost_model.EPOCHS, index_col="model")
+    assert table.columns.astype(float).tolist() == found.columns.tolist()
+    np.testing.assert_array_equal(table.loc[found.index], found)
+    assert set(found.index) == {model for _, model in MEASURED if registry.is_searched(model)}
+
+
+def test_epochs_are_averaged_by_half_decade_and_data_set() -> None:
+    """1e-3 and 1.2e-3 share one; three trials of one set weigh as much as one of the other; Cox has no rate."""
+    rows = [("support", "soden", 1e-3, 10), ("support", "soden", 1.2e-3, 30), ("support", "soden", 1e-3, 20)]
+    rows += [("metabric", "soden", 1e-3, 40), ("metabric", "soden", 1e-2, 7)]
+    trials = pd.DataFrame(rows, columns=["dataset", "model", "lr", "epochs"]).assign(status="ok")
+    trials["hyper"] = [json.dumps({"lr": rate}) for rate in trials["lr"]]
+    trials.loc[len(trials)] = {"dataset": "support", "model": "cox", "epochs": 0, "status": "ok", "hyper": "{}"}
+    trials.loc[len(trials)] = {**trials.iloc[0], "epochs": 99, "status": "diverged"}
+    assert measure_costs.epochs_by_rate(trials).to_dict("index") == {"soden": {-3.0: 30.0, -2.0: 7.0}}
 
 
 def test_intervals_cost_only_models_that_have_them() -> None:
@@ -150,7 +197,7 @@ def test_measuring_writes_where_it_is_told_and_leaves_the_projects_tables(
         (tmp_path / "run" / name).write_text("")
     row = TABLE[(TABLE["dataset"] == "mimic") & (TABLE["model"] == "soden")].iloc[:1].assign(peak_mb=1)
     whole = pd.read_csv(cost_model.WHOLE)
-    new = whole[(whole["dataset"] == "mimic") & (whole["model"] == "soden")].assign(epochs=1.5)
+    new = whole[(whole["dataset"] == "mimic") & (whole["model"] == "soden")].assign(stretch=1.5)
     monkeypatch.setattr(measure_costs, "measure", lambda run, dataset, *_: row.to_dict("records"))
     monkeypatch.setattr(measure_costs, "measure_whole", lambda run, table: new)
     out = tmp_path / "new"
@@ -161,7 +208,7 @@ def test_measuring_writes_where_it_is_told_and_leaves_the_projects_tables(
     assert found[own]["peak_mb"].tolist() == [1]
     others = ~((TABLE["dataset"] == "mimic") & (TABLE["model"] == "soden"))
     assert len(found[~own]) == others.sum()
-    assert (pd.read_csv(out / "cost_whole.csv")["epochs"] == 1.5).sum() == 1
+    assert (pd.read_csv(out / "cost_whole.csv")["stretch"] == 1.5).sum() == 1
     assert {path: path.read_bytes() for path in before} == before
 
 
@@ -175,14 +222,16 @@ def test_whole_trials_can_be_measured_alone(
     ask = ["plan", "--measure-mimic", str(run), "--configurations", "0", "--out", str(out)]
     assert main(ask) == 1
     assert "holds no trials.parquet; name the folder of a finished run" in capsys.readouterr().err
-    hyper = {"hp_layers": 2, "hp_width": 16, "hp_gru_width": 20, "hp_batch_size": 512}
-    trials = pd.DataFrame([hyper] * 4).assign(dataset=["mimic"] * 3 + ["support"], model="soden", cpu_seconds=1.0)
-    trials.assign(status=["ok", "ok", "diverged", "ok"], epochs=[10, 20, 99, 99]).to_parquet(run / "trials.parquet")
+    hyper = {"layers": 2, "width": 16, "batch_size": 512, "lr": 1e-3}
+    trials = pd.DataFrame({"dataset": ["mimic"] * 3 + ["support"], "model": "soden", "hyper": json.dumps(hyper)})
+    trials = trials.assign(status=["ok", "ok", "diverged", "ok"], cpu_seconds=1.0)
+    usual = cost_model.usual_epochs("soden", 1e-3)
+    trials.assign(epochs=[usual, 2 * usual, 9e9, 9e9]).to_parquet(run / "trials.parquet")
     monkeypatch.setattr(measure_costs, "measure", None)
     monkeypatch.setattr(measure_costs, "_evaluate", lambda *_: {"evaluate_s": 7.0, "evaluate_mb": 8})
     assert main(ask) == 0
-    assert [path.name for path in out.iterdir()] == ["cost_whole.csv"]
+    assert sorted(path.name for path in out.iterdir()) == ["cost_epochs.csv", "cost_whole.csv"]
     found = pd.read_csv(out / "cost_whole.csv").set_index(["dataset", "model"])
-    assert found.loc[("mimic", "soden"), ["epochs", "trials", "evaluate_s", "evaluate_mb"]].tolist() == [15, 2, 7, 8]
+    assert found.loc[("mimic", "soden"), ["stretch", "trials", "evaluate_s", "evaluate_mb"]].tolist() == [1.5, 2, 7, 8]
     before = pd.read_csv(cost_model.WHOLE).set_index(["dataset", "model"])
     pd.testing.assert_frame_equal(*(table.drop(("mimic", "soden")) for table in (found, before)), check_like=True)
