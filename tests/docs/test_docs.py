@@ -153,7 +153,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(DOCS, copy / "docs", ignore=leave)
     shutil.copytree(ROOT / "examples" / "gallery", copy / "examples" / "gallery")
     tables = ("benchmarks/defaults/chosen.csv", "benchmarks/defaults/confirmed.csv")
-    for name in (*tables, "figures/reference/library.png"):
+    figures = re.findall(r"(?:image|figure):: \.\./(\S+)", "".join(path.read_text() for path in DOCS.glob("*.rst")))
+    for name in (*tables, *figures):
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, copy / name)
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-D", "plot_gallery=0", "-b", "html"]

@@ -158,6 +158,11 @@ def test_a_second_run_is_sent_to_another_folder(tmp_path: Path) -> None:
             other.kill()
 
 
+def _hear_ctrl_c() -> None:
+    """A shell has what it starts in the background ignore SIGINT, and children inherit that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_signal_to_the_run_stops_snakemake_and_its_jobs(sent: int, code: int, tmp_path: Path) -> None:
@@ -165,7 +170,8 @@ def test_a_signal_to_the_run_stops_snakemake_and_its_jobs(sent: int, code: int, 
     many = {"trials": 500, "chunk": 500, "training": {"max_epochs": 50}, "models": ["soden"]}
     (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(TINY | many))
     command = [sys.executable, "-m", "benchmarks", "run", "--configfile", str(tmp_path / "tiny.yaml"), "--cores", "2"]
-    with subprocess.Popen([*command, "--directory", str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True) as run:
+    command += ["--directory", str(tmp_path)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, preexec_fn=_hear_ctrl_c) as run:
         journals = (tmp_path / "results" / "tiny" / "trials").glob
         deadline = time.monotonic() + 300
         while not [p for p in journals("*/*/*.jsonl") if p.stat().st_size] and time.monotonic() < deadline:
