@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from conftest import ROOT
 
-from benchmarks.__main__ import verbs
+from benchmarks.__main__ import main, verbs
 from benchmarks.results.counting import counted
 from benchmarks.results.folder import read_results
 from benchmarks.results.names import MODELS
@@ -76,6 +76,15 @@ def test_what_is_said_of_other_models_is_what_was_tested() -> None:
         ("support", "nll", "pc_hazard"),
         ("support", "nll", "soden_cox"),
     }
+
+
+def test_the_shown_output_is_what_explain_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = README.split("$ python -m benchmarks explain ")[1].split("```")[0].splitlines()
+    assert main(["explain", *shown[0].split()]) == 0
+    printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    assert len(shown) == 6
+    assert shown[1:4] == printed[:3]
+    assert shown[5] in printed
 
 
 def test_every_command_is_a_verb() -> None:
