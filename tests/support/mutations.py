@@ -56,6 +56,8 @@ def read_slips() -> Iterator[Slip]:
         while lines[start][:1] in texts:
             texts[lines[start][0]].append(lines[start][2:])
             start += 1
+        if texts["-"] == texts["+"]:
+            raise SystemExit(f"{file}, {what}: nothing is changed; mend {TABLE.name}")
         paths = tuple(path for name in tests.split() for path in _tests(name))
         yield Slip(file, what, paths, "\n".join(texts["-"]), "\n".join(texts["+"]))
 
