@@ -6,6 +6,7 @@ from tempfile import gettempdir
 
 import pytest
 from conftest import ROOT
+from support.mutations import read_slips
 
 from benchmarks.code import closure
 
@@ -92,3 +93,9 @@ def test_no_file_names_a_package_host_or_a_home() -> None:
         path = ROOT / name
         if path.is_file() and path.suffix in {".py", ".md", ".yaml", ".yml", ".toml", ".smk", ".csv", ".tex"}:
             assert here not in path.read_text(errors="ignore"), name
+
+
+def test_every_slip_can_be_made() -> None:
+    """The text a slip replaces stands once in its file: code that moved on takes its slip with it."""
+    stale = {f"{s.file}: {s.what}": n for s in read_slips() if (n := (ROOT / s.file).read_text().count(s.old)) != 1}
+    assert stale == {}
