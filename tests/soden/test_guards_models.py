@@ -307,7 +307,8 @@ def test_predictions_of_a_blow_up_are_curves() -> None:
 def test_predictions_that_differ_by_rounding_are_tied() -> None:
     """Two later subjects of the same Lambda but for rounding count 1/2 each, one a millionth lower counts 1."""
     time, event = np.array([1.0, 2.0, 2.0, 2.0, 2.0]), np.array([True, False, False, False, False])
-    values = np.array([0.7, 0.7 * (1 + 1e-12), 0.7 * (1 - 1e-12), 0.7 * (1 - 1e-6), 0.7 * (1 + 1e-6)])
+    # Both above, so that an order taken from the last bits would not cancel.
+    values = np.array([0.7, 0.7 * (1 + 1e-12), 0.7 * (1 + 2e-12), 0.7 * (1 - 1e-6), 0.7 * (1 + 1e-6)])
     found = concordance(lambda rows, times: np.repeat(values[rows, None], len(times), axis=1), time, event)
     assert found == (0.5 + 0.5 + 1 + 0) / 4
 
