@@ -121,6 +121,16 @@ def test_a_comparison_needs_both_sides(rule: Rule, dataset: str, one: str, two: 
     assert asked(rule, ctd(dataset, **{one: 0.7})) == asked(rule, ctd(dataset, **{two: 0.6})) == {}
 
 
+def test_discrete_models_are_strong_where_above_and_truncations_near_where_the_same() -> None:
+    """Both rules with a case that passes and one that does not."""
+    for value, passed in ((0.7, True), (0.6, False), (0.5, False)):
+        given = ctd("support", deephit=value, cox=0.6)
+        assert asked(comparison.discrete_are_strong, given) == {"SUPPORT 0.4 DeepHit vs Cox": passed}
+    for value, passed in ((0.601, True), (0.62, False), (0.58, False)):
+        levels: Given = {("mimic", "cox", "ctd", g): (v, False) for g, v in {"1e-8": 0.6, "0.2": value}.items()}
+        assert asked(comparison.nearly_untruncated, levels) == {"MIMIC Cox": passed}
+
+
 def test_a_comparison_of_sets_or_truncations_needs_both_as_well() -> None:
     both = ctd("mimic", deephit=0.7, soden=0.69) | ctd("support", deephit=0.7, soden=0.65)
     where = "DeepHit, MIMIC against SUPPORT"
