@@ -19,7 +19,7 @@ from benchmarks.results.statistics import ALPHA
 from benchmarks.results.tidy import TRUNCATIONS, require
 
 FEWEST = {"models": 3, "datasets": 3}  # below, Friedman's statistic is far from its distribution
-FLOOR = "kaplan_meier"  # knows nothing of the subject; with it alone Friedman's test would find a difference
+FLOOR = "kaplan_meier"  # knows nothing of the subject: it alone can make Friedman's test see a difference
 METRICS = {"ctd": TRUNCATIONS[0], "ibll": TRUNCATIONS[0], "ibs": TRUNCATIONS[0], "nll": ""}
 
 
@@ -32,7 +32,7 @@ class Ranking:
     mean_ranks: Mapping[str, float]  # ascending: rank 1 is best
     chi2: float  # Friedman's statistic, ties corrected
     p_value: float  # of Iman and Davenport's F, which Friedman's chi-squared is too cautious for
-    p_contenders: float  # the same without the floor, which any model that uses the inputs is above
+    p_contenders: float  # the same without the floor
     critical_difference: float  # Nemenyi, alpha = 0.05
     without: tuple[str, ...]  # models that lack a score on some data set
 
