@@ -1,6 +1,6 @@
 """Weibull AFT models (lifelines) fitted to exported splits: any program that reads and writes CSV could stand here.
 
-python -m benchmarks splits export --data support --out exported
+python -m benchmarks data export support --out exported
 python examples/score_weibull.py exported weibull
 python -m benchmarks score --data support --predictions weibull --label "Weibull AFT"
 """

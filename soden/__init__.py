@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from soden.estimator import SODEN, SODENPH, FitDiverged, SODENCox
 
-__version__ = "1.0.0"  # the one place; pyproject.toml reads it, saved models carry it
+__version__ = "2.0.0"  # the one place; pyproject.toml reads it, saved models carry it
 _LAZY = ("SODEN", "SODENPH", "FitDiverged", "SODENCox")
 __all__ = ["SODEN", "SODENPH", "FitDiverged", "SODENCox", "__version__"]
 

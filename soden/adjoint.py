@@ -5,43 +5,31 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from soden.hazard import GeneralHazard, Hazard, SeparableHazard, Solution
+from soden.hazard import Hazard, SeparableHazard, Solution
 from soden.solver import Solver
 from soden.types import Diverged
 
 RTOL, ATOL = 1e-4, 1e-8
 
 
-class CarriedFeatures(nn.Module):
-    """d/ds [Lambda, y, x] = [y h(Lambda, s y; x), 0, 0]: the state carries time and features, as the authors do."""
+class Carried(nn.Module):
+    """d/ds [Lambda, y, features] = [y h(Lambda, s y; x), 0, 0]: the state carries time and features, as the authors do.
 
-    def __init__(self, hazard: GeneralHazard) -> None:
+    A separable hazard's state is [Lambda_0, y], the integral of the baseline alone.
+    """
+
+    def __init__(self, hazard: Hazard) -> None:
         super().__init__()
-        self.layers = nn.Sequential(*hazard.net)  # torch's own layers: an adjoint differentiates outside of training
+        self.net = hazard
 
     def hazard(self, s: Tensor, state: Tensor) -> Tensor:
-        """h, (n, 1)."""
-        Lambda, y, x = state[:, :1], state[:, 1:2], state[:, 2:]
-        return nn.functional.softplus(self.layers(torch.cat([Lambda, s * y, x], dim=1)))
+        """h, or the baseline, (n, 1)."""
+        Lambda, t = state[:, 0], s * state[:, 1]
+        h = self.net.h0(t) if isinstance(self.net, SeparableHazard) else self.net(Lambda, t, state[:, 2:])
+        return h[:, None]
 
     def forward(self, s: Tensor, state: Tensor) -> Tensor:  # noqa: D102
         return torch.cat([self.hazard(s, state) * state[:, 1:2], torch.zeros_like(state[:, 1:])], dim=1)
-
-
-class CarriedTime(nn.Module):
-    """d/ds [Lambda_0, y] = [y h0(s y), 0]."""
-
-    def __init__(self, hazard: SeparableHazard) -> None:
-        super().__init__()
-        self.layers = nn.Sequential(*hazard.baseline)
-
-    def hazard(self, s: Tensor, state: Tensor) -> Tensor:
-        """h0, (n, 1)."""
-        return nn.functional.softplus(self.layers(s * state[:, 1:]))
-
-    def forward(self, s: Tensor, state: Tensor) -> Tensor:  # noqa: D102
-        y = state[:, 1:]
-        return torch.cat([self.hazard(s, state) * y, torch.zeros_like(y)], dim=1)
 
 
 class AdjointSolver(Solver):
@@ -51,20 +39,27 @@ class AdjointSolver(Solver):
         from torchdiffeq import odeint_adjoint
 
         span = torch.tensor([0.0, 1.0], dtype=y.dtype, device=y.device)
-        zero, encoded = torch.zeros_like(y), hazard.encode(x, seq)
-        if isinstance(hazard, GeneralHazard):
-            start = torch.cat([zero[:, None], y[:, None], encoded], dim=1)
-            function: CarriedFeatures | CarriedTime = CarriedFeatures(hazard)
-        elif isinstance(hazard, SeparableHazard):
-            start, function = torch.stack([zero, y], dim=1), CarriedTime(hazard)
+        encoded, function = hazard.encode(x, seq), Carried(hazard)
+        start = torch.stack([torch.zeros_like(y), y], dim=1)
+        if isinstance(hazard, SeparableHazard):
+            parameters = list(hazard.baseline.parameters())
         else:
-            raise TypeError(f"the adjoint solver knows SODEN, SODEN-PH and SODEN-Cox; got {type(hazard).__name__}")
+            start = torch.cat([start, encoded], dim=1)
+            parameters = [p for name, p in hazard.named_parameters() if not name.startswith("encoder.")]
         try:
-            end = odeint_adjoint(function, start, span, rtol=RTOL, atol=ATOL, method="dopri5")[1]
+            end = odeint_adjoint(
+                function,
+                start,
+                span,
+                rtol=RTOL,
+                atol=ATOL,
+                method="dopri5",
+                adjoint_params=parameters,
+            )[1]
         except AssertionError as error:  # torchdiffeq's "underflow in dt"
             raise Diverged(f"the adaptive solver failed: {error}") from error
         lam = function.hazard(span[1], end)[:, 0]  # not the right-hand side over y: a subject may enter at 0
-        if isinstance(hazard, GeneralHazard):
+        if not isinstance(hazard, SeparableHazard):
             return Solution(end[:, 0], lam, encoded)
         factor = hazard.factor(encoded)
         return Solution(end[:, 0] * factor, lam * factor, encoded, lam)

@@ -4,83 +4,147 @@ from __future__ import annotations
 
 import sys
 import warnings
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
-from soden import __version__, saved
-from soden.inputs import Rows, Scaling, check_columns, check_device, check_parameters, column_names, held_out_rows
+from soden import curves, plot, saved
+from soden.clock import start_of
+from soden.concordance import blocks, concordance
+from soden.hazard import Hazard
+from soden.inputs import (
+    Rows,
+    Scaling,
+    check_columns,
+    check_device,
+    check_parameters,
+    checked_times,
+    column_names,
+    feature_matrix,
+    held_out_rows,
+    series,
+)
 from soden.models import OdeModel, Soden, SodenCox, SodenPH
-from soden.outcomes import Outcomes, outcomes, says_events
-from soden.plot import Plots
-from soden.predictions import RISK_TIMES, ROUTING, STEPS, either
-from soden.sklearn_api import search_loses_events
+from soden.outcomes import Outcomes, either, outcomes, says_events
+from soden.sklearn_api import Estimator, not_fitted
 from soden.training import resolve_device
-from soden.types import FitOptions, FitReport, FloatArray
+from soden.types import FitOptions, FitReport, FloatArray, SurvivalData
 
 SMALLEST_BATCH, LARGEST_BATCH, STEPS_PER_EPOCH = 32, 256, 20  # of batch_size="auto"
+GRID = 2049  # times between 0 and the horizon at which curves are inverted and integrated
+RISK_TIMES = 100  # at most so many event times make up the risk score
+STEPS = 1000  # at most so many times make up a step function
+ROUTING = (
+    "A search such as GridSearchCV hands `event` to fit but not to score: give it both in one, "
+    ".fit(X, Surv.from_arrays(event, time)) of sksurv.util, or turn on scikit-learn's metadata routing, "
+    "sklearn.set_config(enable_metadata_routing=True)"
+)
 
 
 class FitDiverged(RuntimeError):
     """Training left the finite numbers before its first epoch ended: there is no model."""
 
 
-class SODEN(Plots):
+class SODEN(Estimator):
     """Survival curves of any shape: the hazard h(Lambda_x(t), t; x) is one network, trained through its ODE.
 
-    Features and times may come as they are: features are standardised and times are divided by their mean, so the unit
-    of time (days, months, years) does not matter. All predictions are in your unit.
+    Features and times may come as they are: features are standardised, and networks run on a clock of their own, so the
+    unit of time (days, months, years) does not matter. All predictions are in your unit.
 
     Parameters
     ----------
-    hidden:
+    hidden : int, default 32
         Width of the hidden layers of each network.
-    layers:
-        Their number.
-    gru_hidden:
+    layers : int, default 2
+        Number of hidden layers.
+    gru_hidden : int, default 16
         Width of the GRU that reads series (`seq=`).
-    lr:
+    lr : float, default 3e-3
         Learning rate of RMSProp; gradients longer than 100 are clipped.
-    weight_decay:
+    weight_decay : float, default 1e-2
         Pull of all weights towards 0.
-    batch_size:
+    batch_size : int or "auto", default 64
         Rows per step; "auto" takes a twentieth of the training rows, at least 32 and at most 256.
-    max_epochs:
+    max_epochs : int, default 100
         Most passes over the training rows.
-    patience:
+    patience : int, default 10
         Training stops after so many epochs without a better validation loss; the best state is kept.
-    n_models:
+    n_models : int, default 5
         Networks that are trained from other weights on other parts of the rows; S is the mean of theirs.
-    validation_split:
+    validation_split : float, default 0.2
         Share of the rows held out for early stopping, by each model another part, unless `fit` gets validation data;
         0 holds out none and watches the training loss.
-    standardise:
+    standardise : bool, default True
         False if the features are on comparable scales already.
-    solver:
-        "fast", or "adjoint" for the paper's own scheme (slow; needs torchdiffeq).
-    device:
+    time_scale : {"auto", "nelson-aalen", "linear", "own"}, default "auto"
+        The clock that networks run on. "nelson-aalen", which "auto" means: the cumulative hazard of the training rows,
+        made smooth, so that the networks learn departures from it; "linear": time divided by its mean; "own": your
+        time as it is.
+    solver : {"fast", "adjoint"}, default "fast"
+        "adjoint" is the paper's own scheme (slow; needs torchdiffeq).
+    device : str, default "auto"
         "auto" takes the GPU if there is one; or "cpu", "cuda", "cuda:1".
-    warm_start:
+    warm_start : bool, default False
         The next `fit` goes on from the weights, and keeps the scaling, of the last one.
-    verbose:
-        0 is silent, 1 shows a bar, 2 a line per epoch, on stderr.
-    random_state:
+    verbose : {0, 1, 2}, default 0
+        0 is silent, 1 shows a bar (in a log: one line per model), 2 a line per epoch, on stderr.
+    random_state : int or None, default 0
         Seed of the initial weights, batches and held-out rows; None for another fit each time.
+    hazard : subclass of soden.hazard.Hazard, optional
+        A hazard of your own instead of the network, a class with the method `forward(Lambda, t, encoded)`, which
+        returns h(Lambda, t; x) of n subjects. Unless `time_scale` says otherwise its t is your time.
 
-    Notes
-    -----
-    After `fit` there are also
+    Attributes
+    ----------
+    n_features_in_ : int
+        Columns of X that predictions must be given.
+    feature_names_in_ : ndarray of str
+        Their names, where `fit` got a data frame.
+    n_samples_, n_events_ : int
+        Subjects and events of the last fit.
+    start_, horizon_ : float
+        First and last time that predictions speak of. With late entry the first is where enough subjects, 20, were
+        under observation: S is 1 before it, so all curves are conditional on being event-free then.
+    unique_times_ : ndarray
+        Training times, at most 1,000 of them, where step functions step.
+    reports_ : list of FitReport
+        How each training went.
+    models_ : list of OdeModel
+        The networks with their solvers, in scaled units.
 
-    - `n_features_in_` and, where `fit` got a data frame, `feature_names_in_`: what predictions must be given;
-    - `n_samples_`, `n_events_`, `horizon_`: subjects, events, and the largest time of the last fit;
-    - `unique_times_`: training times, at most 1,000 of them, where step functions step;
-    - `reports_`, `models_`: how each training went, and the networks with their solvers, in scaled units.
+    Examples
+    --------
+    Times to an event with the hazard exp(x) per year, half of the subjects watched for one year only:
+
+    >>> import numpy as np
+    >>> from soden import SODEN
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(400, 1))
+    >>> died = rng.exponential(np.exp(-X[:, 0]))
+    >>> watched = rng.choice([1.0, 10.0], 400)
+    >>> time, event = np.minimum(died, watched), died <= watched
+    >>> model = SODEN(n_models=1, max_epochs=20).fit(X, time, event)
+    >>> S = model.predict_survival([[0.0]], [0.5, 1.0])
+    >>> bool(np.allclose(S, np.exp([[-0.5, -1.0]]), atol=0.1))  # 0.61 and 0.37 in truth
+    True
     """
 
     _model_class: ClassVar[type[OdeModel]] = Soden
+
+    models_: list[OdeModel]
+    scalings_: list[Scaling]  # of each model's own training rows
+    reports_: list[FitReport]
+    start_: float
+    horizon_: float
+    risk_times_: FloatArray
+    unique_times_: FloatArray
+    n_features_in_: int
+    n_samples_: int
+    n_events_: int
+    feature_names_in_: npt.NDArray[Any]
 
     def __init__(
         self,
@@ -89,17 +153,19 @@ class SODEN(Plots):
         gru_hidden: int = 16,
         lr: float = 3e-3,
         weight_decay: float = 1e-2,
-        batch_size: int | str = 64,
+        batch_size: int | Literal["auto"] = 64,
         max_epochs: int = 100,
         patience: int = 10,
         n_models: int = 5,
         validation_split: float = 0.2,
         standardise: bool = True,
-        solver: str = "fast",
+        time_scale: Literal["auto", "nelson-aalen", "linear", "own"] = "auto",
+        solver: Literal["fast", "adjoint", "direct"] = "fast",
         device: str = "auto",
         warm_start: bool = False,
         verbose: int = 0,
         random_state: int | None = 0,
+        hazard: type[Hazard] | None = None,
     ) -> None:
         self.hidden = hidden
         self.layers = layers
@@ -112,11 +178,15 @@ class SODEN(Plots):
         self.n_models = n_models
         self.validation_split = validation_split
         self.standardise = standardise
+        self.time_scale = time_scale
         self.solver = solver
         self.device = device
         self.warm_start = warm_start
         self.verbose = verbose
         self.random_state = random_state
+        self.hazard = hazard
+
+    # Learning
 
     def fit(
         self,
@@ -137,14 +207,43 @@ class SODEN(Plots):
     ) -> Self:
         """Learn from n subjects.
 
-        `fit(X, time, event)` with events 1/True where observed, 0/False where censored, or `fit(X, y)` with the
-        structured array or two-column data frame that scikit-survival uses. Times alone mean that every event was
-        observed, and bring a warning. `entry` (n,) says when subjects came under observation (left truncation): they
-        count by Lambda(y) - Lambda(entry). `sample_weight` (n,) says how much each counts. `seq` (n, steps, channels)
-        holds series. `X_val`, `time_val`, `event_val` and the others of that ending, in the same forms, replace the
-        held-out rows. Raises FitDiverged if no epoch ends with finite numbers; warns if a later one does not, and keeps
-        the best state before it.
+        Parameters
+        ----------
+        X : array or data frame (n, p)
+            Features, all numbers and none missing.
+        y : array (n,), structured array (n,) or data frame (n, 2)
+            Observed times, or times and events as scikit-survival has them. Times alone mean that every event was
+            observed, and bring a warning. A time of 0 is an event, or a loss, right at the start.
+        event : array (n,), optional
+            1 or True where the event was observed, 0 or False where censored.
+        time : array (n,), optional
+            The observed times, instead of `y`.
+        entry : array (n,), optional
+            When subjects came under observation (left truncation): they count by Lambda(y) - Lambda(entry).
+        sample_weight : array (n,), optional
+            How much each subject counts; only ratios matter. Subjects of weight 0 are left out.
+        seq : array (n, steps, channels), optional
+            Series.
+        X_val, time_val, event_val, entry_val, sample_weight_val, seq_val : optional
+            Data in the same forms that decide when training stops, instead of held-out rows.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        FitDiverged
+            If no epoch ends with finite numbers. If a later one does not, the best state before it is kept, with a
+            warning.
+
+        Examples
+        --------
+        >>> model.fit(X, time, event).n_samples_
+        400
         """
+        if self.hazard is not None and self._model_class is not Soden:
+            raise ValueError(f"{type(self).__name__} has a hazard already; pass yours to SODEN")
         check_parameters(self.get_params())  # not in __init__: scikit-learn wants values kept as they come
         y = either(y, time)
         rows, seen = self._observed(X, y, event, entry, sample_weight, seq)
@@ -157,11 +256,9 @@ class SODEN(Plots):
                 UserWarning,
                 stacklevel=2,
             )
-        if event is not None and not seen.event.all() and search_loses_events():
-            raise ValueError(f"the scores of this search would count every censored subject as an event. {ROUTING}")
         seed = int(np.random.SeedSequence().generate_state(1)[0]) if self.random_state is None else self.random_state
-        known = self if self.warm_start and self.__sklearn_is_fitted__() else None
-        if known is not None:
+        go_on = self.warm_start and self.__sklearn_is_fitted__()
+        if go_on:
             self._check_same(X, rows)
         valid = None
         if X_val is not None:
@@ -171,19 +268,25 @@ class SODEN(Plots):
                 raise ValueError(
                     f"seq has {rows.channels} series per subject, seq_val {rows_val.channels}; pass the same"
                 )
+            if not says_events(time_val, event_val):
+                warnings.warn(
+                    f"no event_val was given, so all {len(rows_val.x)} validation times count as observed events",
+                    UserWarning,
+                    stacklevel=2,
+                )
             valid = rows_val, seen_val
         elif not all(value is None for value in (time_val, event_val, entry_val, sample_weight_val, seq_val)):
             raise ValueError("validation data need X_val as well as time_val and event_val")
-        self._train(rows, seen, valid, int(seed), known is not None)
+        self._train(rows, seen, valid, int(seed), go_on)
         self._remember(rows, seen, column_names(X))
         return self
 
     def _observed(self, X: Any, y: Any, event: Any, entry: Any, weight: Any, seq: Any) -> tuple[Rows, Outcomes]:
-        """Checked features and outcomes; whoever weighs nothing is left out, lest a batch weigh nothing."""
+        """Checked features and outcomes, without rows of weight 0, so that no batch has total weight 0."""
         rows = self._read(X, seq)
         if seq is not None and not self._model_class.takes_seq:
             raise ValueError(f"{type(self).__name__} is linear in static features and takes no series; use SODEN")
-        if len(rows.x) < 2:  # says `fit`
+        if len(rows.x) < 2:  # `fit` refuses them
             return rows, Outcomes(np.ones(len(rows.x)), np.ones(len(rows.x), dtype=bool))
         seen = outcomes(y, event, len(rows.x), entry, weight)
         if seen.weight is None:
@@ -203,7 +306,7 @@ class SODEN(Plots):
             raise ValueError(f"warm_start cannot change the network: {', '.join(moved)}; set warm_start=False")
 
     def _hyper(self, n: int) -> dict[str, Any]:
-        """For n training rows."""
+        """Hyper-parameters of a network for n training rows."""
         size = self.batch_size
         if size == "auto":
             size = int(np.clip(n // STEPS_PER_EPOCH, SMALLEST_BATCH, LARGEST_BATCH))
@@ -216,31 +319,41 @@ class SODEN(Plots):
             "batch_size": size,
             "solver": self.solver,
         }
-        return plain(hyper)
+        return saved.plain(hyper)
 
     def _train(self, rows: Rows, seen: Outcomes, valid: tuple[Rows, Outcomes] | None, seed: int, go_on: bool) -> None:
-        """Each member on its own part of the rows, unless they were given; members there are go on."""
+        """Train each member on its own part of the rows; `go_on` starts from the weights of the last fit."""
         options = FitOptions(self.max_epochs, self.patience, device=self.device, progress=int(self.verbose))
-        known = list(zip(self.models_, self.scalings_, strict=True)) if go_on else []
+        usual = "nelson-aalen" if self.hazard is None else "own"
+        time_scale = usual if self.time_scale == "auto" else self.time_scale
+        self.start_ = start_of(seen) if time_scale == "nelson-aalen" else 0.0
+        if self.start_:  # what ended before is not spoken of
+            rows, seen = _after(rows, seen, self.start_)
+            valid = None if valid is None else _after(*valid, self.start_)
+        earlier = list(zip(self.models_, self.scalings_, strict=True)) if go_on else []
         members, reports = [], []
         for member in range(self.n_models):
             share = self.validation_split if valid is None else 0.0
             chosen, others = held_out_rows(seen.event, share, seed, member)
             # What a member holds out must not teach it, not even means and scales: each has its own.
-            start, scaling = known[member] if member < len(known) else (None, None)
+            start, scaling = earlier[member] if member < len(earlier) else (None, None)
             if scaling is None:
-                scaling = Scaling.learn(rows.take(chosen), seen.take(chosen), self.standardise)
+                of = rows.take(chosen), seen.take(chosen)
+                scaling = Scaling.learn(*of, self.standardise, time_scale, self.start_)
             data = scaling.survival(rows, seen)
             train, held_out = data.take(chosen), data.take(others) if valid is None else scaling.survival(*valid)
             if self.verbose and self.n_models > 1:
                 print(f"model {member + 1} of {self.n_models}", file=sys.stderr)
             model = self._model_class(self._hyper(len(train)), options)
+            if self.hazard is not None:
+                model.hazard_class = self.hazard  # type: ignore[misc]
             model.start = None if start is None else start.net.state_dict()
-            own = seed if member == 0 else int(np.random.SeedSequence([seed, member]).generate_state(1)[0])
-            report = model.fit(train, held_out, own)
+            seeds = np.random.SeedSequence([seed, member])
+            report = model.fit(_spread(train), held_out, seed if member == 0 else int(seeds.generate_state(1)[0]))
             self._check_report(report)
             # A prediction must not depend on which rows come along; in float32 it would, in the seventh digit.
             model.net.double()
+            model.choose_backends()
             members.append((model, scaling))
             reports.append(report)
         self.models_, self.scalings_ = (list(part) for part in zip(*members, strict=True))
@@ -270,12 +383,6 @@ class SODEN(Plots):
             times = times[np.linspace(0, len(times) - 1, STEPS).round().astype(int)]
         self.unique_times_ = times
 
-    def _set_names(self, names: list[str] | None) -> None:
-        if names is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):  # of an earlier fit
-            del self.feature_names_in_
-
     @property
     def history_(self) -> dict[str, FloatArray]:
         """Losses per epoch under "train" and "valid", shape (n_models, epochs); nan after a model's last epoch."""
@@ -287,7 +394,13 @@ class SODEN(Plots):
         return {"train": losses[0], "valid": losses[1]}
 
     def summary(self) -> str:
-        """What was fitted to what and how it went, for a person: `print(model.summary())`."""
+        """What was fitted to what, and how it went.
+
+        Examples
+        --------
+        >>> print(model.summary().splitlines()[1])
+          data        400 subjects, 322 events (80%), 1 feature, times up to 10
+        """
         self._fitted()
         network = sum(p.numel() for p in self.models_[0].net.parameters())
         epochs = [report.best_epoch for report in self.reports_]
@@ -300,63 +413,374 @@ class SODEN(Plots):
             f"times up to {self.horizon_:g}",
             f"  training    best epoch {_span(epochs)} of at most {self.max_epochs}, "
             f"stopped by {', '.join(sorted(stopped))}",
-            f"  validation  loss {_span([report.valid_loss for report in self.reports_], '.4f')} (times / their mean)",
+            f"  validation  loss {_span([one.valid_loss for one in self.reports_], '.4f')} (on the networks' clock)",
         ]
         errors = [report.solver_error for report in self.reports_ if np.isfinite(report.solver_error)]
         if errors:
             lines.append(f"  solver      {self.solver}, relative error of Lambda in training at most {max(errors):.1e}")
         return "\n".join(lines)
 
+    # Predicting
+
+    def predict_survival(
+        self, X: Any, times: Any, seq: Any = None, members: bool = False, given: float | None = None
+    ) -> FloatArray:
+        """Survival S_x(t) = P(T > t | x).
+
+        Parameters
+        ----------
+        X : array or data frame (n, p)
+            Features, with the columns of `fit`.
+        times : array (k,)
+            In any order.
+        seq : array (n, steps, channels), optional
+            Series, if the model was fitted with them.
+        members : bool, default False
+            True returns each network's own curves, of which S is the mean.
+        given : float, optional
+            Condition on being event-free at this time: S_x(t) / S_x(given), and 1 before it.
+
+        Returns
+        -------
+        ndarray (n, k), or (n_models, n, k) of the members
+
+        Examples
+        --------
+        >>> model.predict_survival(X[:3], [0.5, 1.0]).shape
+        (3, 2)
+        """
+        Lambda = self.predict_cumulative_hazard(X, times, seq, members)
+        if given is not None:
+            Lambda = np.maximum(Lambda - self.predict_cumulative_hazard(X, given, seq, members), 0)
+        survival: FloatArray = np.exp(-Lambda)
+        return survival
+
+    def predict_cumulative_hazard(self, X: Any, times: Any, seq: Any = None, members: bool = False) -> FloatArray:
+        """Cumulative hazard Lambda_x(t) = -log S_x(t); parameters and shape as for `predict_survival`.
+
+        Examples
+        --------
+        >>> Lambda = model.predict_cumulative_hazard(X, [1.0])
+        >>> bool(np.allclose(np.exp(-Lambda), model.predict_survival(X, [1.0])))
+        True
+        """
+        return self._curves(self._rows(X, seq), checked_times(times), members)
+
+    def predict_hazard(self, X: Any, times: Any, seq: Any = None, members: bool = False) -> FloatArray:
+        """Hazard lambda_x(t), events per unit of your time; parameters and shape as for `predict_survival`.
+
+        Examples
+        --------
+        >>> low, high = model.predict_hazard([[-1.0], [1.0]], [0.5])[:, 0]  # in truth 0.37 and 2.7
+        >>> bool(high > 2 * low)
+        True
+        """
+        return self._curves(self._rows(X, seq), checked_times(times), members, hazard=True)
+
+    def predict_median(self, X: Any, seq: Any = None, horizon: float | None = None) -> FloatArray:
+        """Median survival time, at which S_x falls to 1/2, shape (n,).
+
+        inf where S_x stays above 1/2 up to `horizon`; see `predict_quantile`, of which this is q = 1/2.
+
+        Examples
+        --------
+        >>> model.predict_median([[-1.0], [1.0]]).argmax()  # the lower hazard lives longer
+        np.int64(0)
+        """
+        return self.predict_quantile(X, 0.5, seq, horizon)
+
+    def predict_quantile(self, X: Any, q: Any, seq: Any = None, horizon: float | None = None) -> FloatArray:
+        """The time by which the event has come with probability q: S_x(t) = 1 - q.
+
+        Parameters
+        ----------
+        X, seq
+            As for `predict_survival`.
+        q : float or array (k,)
+            Between 0 and 1.
+        horizon : float, optional
+            The latest time that is looked at; by default the largest training time, since beyond it no data speak.
+
+        Returns
+        -------
+        ndarray (n,), or (n, k) for several q
+            inf where S_x stays above 1 - q up to the horizon.
+
+        Examples
+        --------
+        >>> early, late = model.predict_quantile([[0.0]], [0.25, 0.5])[0]
+        >>> bool(early < late)
+        True
+        """
+        rows = self._rows(X, seq)
+        shares = np.atleast_1d(np.asarray(q, dtype=np.float64))
+        if shares.ndim != 1 or not ((shares > 0) & (shares < 1)).all():
+            raise ValueError(f"q must lie between 0 and 1, both excluded; got {q!r}")
+        grid, levels = self._grid(horizon), -np.log1p(-shares)
+        result = np.empty((len(rows.x), len(shares)))
+        for part in blocks(len(rows.x), GRID):
+            for i, Lambda in enumerate(self._curves(rows.take(part), grid), part.start):
+                result[i] = np.interp(levels, Lambda, grid, right=np.inf)
+        return result[:, 0] if np.ndim(q) == 0 else result
+
+    def predict_expected(self, X: Any, seq: Any = None, horizon: float | None = None) -> FloatArray:
+        """Restricted mean survival time: the integral of S_x from 0 to `horizon`, shape (n,).
+
+        `horizon` is the largest training time by default, since beyond it no data speak.
+
+        Examples
+        --------
+        >>> bool((model.predict_expected(X, horizon=1.0) < 1.0).all())
+        True
+        """
+        rows = self._rows(X, seq)
+        grid = self._grid(horizon)
+        u = np.linspace(0, 1, GRID)
+        weights = np.full(GRID, 2.0)  # Simpson's 1, 4, 2, ..., 4, 1 in u, where t = horizon u^2
+        weights[1::2], weights[[0, -1]] = 4.0, 1.0
+        weights *= 2 * grid[-1] * u / (3 * (GRID - 1))
+        parts = blocks(len(rows.x), GRID)
+        return np.concatenate([np.exp(-self._curves(rows.take(part), grid)) @ weights for part in parts])
+
+    def predict_survival_function(self, X: Any, return_array: bool = False, seq: Any = None) -> Any:
+        """S_x in scikit-survival's form, for its scorers and tools; `predict_survival` needs no steps.
+
+        Parameters
+        ----------
+        X, seq
+            As for `predict_survival`.
+        return_array : bool, default False
+            True returns the values at `unique_times_`, (n, k), instead of StepFunctions.
+
+        Returns
+        -------
+        ndarray of sksurv.functions.StepFunction (n,), or ndarray (n, k)
+
+        Examples
+        --------
+        >>> model.predict_survival_function(X[:3], return_array=True).shape == (3, len(model.unique_times_))
+        True
+        """
+        return self._functions(self.predict_survival(X, self._fitted().unique_times_, seq), return_array)
+
+    def predict_cumulative_hazard_function(self, X: Any, return_array: bool = False, seq: Any = None) -> Any:
+        """Lambda_x in the same forms as `predict_survival_function`.
+
+        Examples
+        --------
+        >>> model.predict_cumulative_hazard_function(X[:3], return_array=True).shape == (3, len(model.unique_times_))
+        True
+        """
+        return self._functions(self.predict_cumulative_hazard(X, self._fitted().unique_times_, seq), return_array)
+
+    def predict(self, X: Any, seq: Any = None) -> FloatArray:
+        """A risk score, shape (n,), higher for an earlier event: Lambda_x averaged over the training event times.
+
+        scikit-survival's convention, so its metrics and scikit-learn's tools take it; for one SODENPH or SODENCox
+        (`n_models=1`) it orders subjects as their hazard ratio does.
+
+        Examples
+        --------
+        >>> low, high = model.predict([[-1.0], [1.0]])
+        >>> bool(low < high)
+        True
+        """
+        rows = self._rows(X, seq)
+        parts = blocks(len(rows.x), len(self.risk_times_))
+        return np.concatenate([self._curves(rows.take(part), self.risk_times_).mean(axis=1) for part in parts])
+
+    # Judging
+
+    def score(
+        self, X: Any, y: Any = None, event: Any = None, *, time: Any = None, entry: Any = None, seq: Any = None
+    ) -> float:
+        """Time-dependent concordance: 1 is perfect, 1/2 is chance. It judges order alone, `log_likelihood` the curves.
+
+        Of all pairs with an event at y_i and a subject known to be event-free for longer, the share in which S(y_i) is
+        lower for the former; equal predictions count 1/2. It is Harrell's C where curves do not cross. Antolini's C of
+        the benchmark differs where times are tied: it also counts pairs of two events at one time, with 1/2.
+
+        Parameters
+        ----------
+        X, y, event, time, entry, seq
+            Data to judge by, in the same forms as for `fit`.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> model.score(X, time, event) > 0.7
+        True
+        """
+        rows = self._rows(X, seq)
+        seen = self._judged(either(y, time), event, len(rows.x), entry)
+        return concordance(lambda part, times: self._curves(rows.take(part), times), seen.time, seen.event, seen.entry)
+
+    def log_likelihood(
+        self,
+        X: Any,
+        y: Any = None,
+        event: Any = None,
+        *,
+        time: Any = None,
+        entry: Any = None,
+        sample_weight: Any = None,
+        seq: Any = None,
+    ) -> float:
+        """The mean of event log lambda(y) - Lambda(y) + Lambda(entry), in your unit of time; higher is better.
+
+        Of an ensemble, the likelihood of the mixture of its members.
+
+        Parameters
+        ----------
+        X, y, event, time, entry, sample_weight, seq
+            Data to judge by, in the same forms as for `fit`.
+
+        Returns
+        -------
+        float
+
+        Examples
+        --------
+        >>> truth = (event * X[:, 0] - time * np.exp(X[:, 0])).mean()  # of the hazard exp(x)
+        >>> bool(abs(model.log_likelihood(X, time, event) - truth) < 0.1)
+        True
+        """
+        rows = self._rows(X, seq)
+        seen = self._judged(either(y, time), event, len(rows.x), entry, sample_weight)
+        rows, seen = _after(rows, seen, self.start_)
+        scaled = [scaling.survival(rows, seen) for scaling in self.scalings_]
+        terms = curves.log_likelihood(self.models_, scaled, [one.clock.rate(seen.time) for one in self.scalings_])
+        return float(np.average(terms, weights=seen.weight))
+
+    plot_survival = plot.plot_survival
+    plot_hazard = plot.plot_hazard
+    plot_calibration = plot.plot_calibration
+
+    # Keeping
+
     def save(self, path: str | Path) -> None:
-        """Write the fitted estimator to a file; `load` reads it, also on a machine without a GPU."""
+        """Write the fitted estimator to a file; `load` reads it, also on a machine without a GPU.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> path = os.path.join(tempfile.mkdtemp(), "model.pt")
+        >>> model.save(path)
+        >>> again = SODEN.load(path)
+        >>> bool((again.predict(X) == model.predict(X)).all())
+        True
+        """
         self._fitted()
-        names = getattr(self, "feature_names_in_", None)
-        state = {
-            "estimator": type(self).__name__,
-            "version": __version__,
-            "params": plain(self.get_params()),
-            "models": [model.state() for model in self.models_],
-            "reports": [asdict(report) for report in self.reports_],
-            "scalings": [([part.tolist() for part in one.moments()], one.time) for one in self.scalings_],
-            "names": None if names is None else names.tolist(),
-            "counts": (self.n_samples_, self.n_events_),
-            "horizon": self.horizon_,
-            "risk_times": self.risk_times_.tolist(),
-            "unique_times": self.unique_times_.tolist(),
-        }
-        saved.write(path, state)
+        saved.write(path, saved.state_of(self))
 
     @classmethod
-    def load(cls, path: str | Path, device: str = "auto") -> Self:
-        """Read what `save` wrote; nothing in the file is executed."""
+    def load(cls, path: str | Path, device: str = "auto", hazard: type[Hazard] | None = None) -> Self:
+        """Read what `save` wrote; nothing in the file is executed.
+
+        Parameters
+        ----------
+        path : str or Path
+        device : str, default "auto"
+            Where predictions are computed, as for the parameter `device`.
+        hazard : subclass of soden.hazard.Hazard, optional
+            The class that the model was fitted with, if it was one of your own: files hold no code.
+
+        Returns
+        -------
+        SODEN
+        """
         check_device(device)
-        state = saved.read(path, cls.__name__)
-        try:
-            estimator = cls._rebuilt(state)
-        except Exception as error:  # whatever is missing, of another kind or of another shape
-            raise ValueError(
-                f"{path} was saved by soden {state.get('version', 'of unknown version')} and cannot be read by this, "
-                f"{__version__} ({type(error).__name__}: {error}). Load it with that version, or fit again"
-            ) from None
+        estimator = saved.restored(path, cls, hazard)
         for model in estimator.models_:
             model.net.to(resolve_device(device), torch.float64)
+            model.choose_backends()
         return estimator
 
-    @classmethod
-    def _rebuilt(cls, state: dict[str, Any]) -> Self:
-        estimator = cls(**state["params"])
-        estimator.models_ = [cls._model_class.from_state(model) for model in state["models"]]
-        estimator.scalings_ = []
-        estimator.reports_ = [FitReport(**report) for report in state["reports"]]
-        for moments, unit in state["scalings"]:
-            x_mean, x_std, seq_mean, seq_std = (np.array(part) for part in moments)
-            estimator.scalings_.append(Scaling(x_mean, x_std, seq_mean, seq_std, unit))
-        estimator._set_names(state["names"])
-        estimator.n_features_in_ = len(estimator.scaling_.x_mean)
-        estimator.n_samples_, estimator.n_events_ = state["counts"]
-        estimator.horizon_, estimator.risk_times_ = state["horizon"], np.array(state["risk_times"])
-        estimator.unique_times_ = np.array(state["unique_times"])
-        return estimator
+    # What these are made of
+
+    @property
+    def scaling_(self) -> Scaling:
+        """Of the first member."""
+        return self.scalings_[0]
+
+    def _set_names(self, names: list[str] | None) -> None:
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):  # of an earlier fit
+            del self.feature_names_in_
+
+    def _judged(self, y: Any, event: Any, n: int, entry: Any, weight: Any = None) -> Outcomes:
+        """Outcomes to judge predictions by; censored subjects must not be taken for events unasked."""
+        if y is not None and not says_events(y, event) and self.n_events_ < self.n_samples_:
+            raise ValueError(
+                "these are times without events, but the model was fitted to censored times: every subject would count "
+                f"as an event. Pass event as well. {ROUTING}"
+            )
+        return outcomes(y, event, n, entry, weight)
+
+    def _fitted(self) -> Self:
+        if not self.__sklearn_is_fitted__():
+            raise not_fitted(type(self).__name__)
+        return self
+
+    def _functions(self, values: FloatArray, return_array: bool) -> Any:
+        if return_array:
+            return values
+        try:
+            from sksurv.functions import StepFunction
+        except ImportError:
+            raise ImportError(
+                "step functions are scikit-survival's: install it, or ask for return_array=True"
+            ) from None
+        result = np.empty(len(values), dtype=object)
+        for i, row in enumerate(values):
+            result[i] = StepFunction(self.unique_times_, row, domain=(0, self.horizon_))
+        return result
+
+    def _grid(self, horizon: float | None) -> FloatArray:
+        end = self.horizon_ if horizon is None else float(horizon)
+        if not 0 < end < np.inf:
+            raise ValueError(f"horizon must be positive and finite; got {horizon!r}")
+        grid: FloatArray = end * np.linspace(0, 1, GRID) ** 2  # denser near 0, where steep curves fall
+        return grid
+
+    def _read(self, X: Any, seq: Any) -> Rows:
+        x = feature_matrix(X)
+        return Rows(x, series(seq, len(x)))
+
+    def _rows(self, X: Any, seq: Any) -> Rows:
+        """Check features against those of `fit`; they are scaled block by block."""
+        self._fitted()
+        names = getattr(self, "feature_names_in_", None)
+        check_columns(X, None if names is None else names.tolist(), self.n_features_in_, type(self).__name__)
+        rows = self._read(X, seq)
+        channels = len(self.scaling_.seq_mean)
+        if channels != rows.channels:
+            raise ValueError(
+                f"the model was fitted with {channels or 'no'} series per subject, so seq must have "
+                + (f"shape (n, steps, {channels})" if channels else "been left out")
+                + f"; got {'none' if rows.seq is None else rows.seq.shape}"
+            )
+        return rows
+
+    def _curves(self, rows: Rows, times: FloatArray, members: bool = False, hazard: bool = False) -> FloatArray:
+        """Lambda, or lambda, at times in any order, in the user's unit; block by block, whatever is asked for."""
+        ordered, back = np.unique(times, return_inverse=True)
+        count = len(self.models_)
+        result = np.empty((count, len(rows.x), len(times)) if members else (len(rows.x), len(times)))
+        for part in blocks(len(rows.x), count * len(times)):
+            each = []
+            for model, scaling in zip(self.models_, self.scalings_, strict=True):
+                scaled, clock = scaling.features(rows.take(part)), scaling.clock
+                end = float(clock.at(np.array(self.horizon_)))
+                one = curves.curves(model, scaled, clock.at(ordered), end, hazard)
+                each.append(curves.in_unit(one, clock.rate(ordered)))
+            both = curves.stacked(each, hazard) if members else curves.mixture(each, hazard)
+            result[..., part, :] = both[..., back]
+        return result
 
 
 class SODENPH(SODEN):
@@ -370,10 +794,31 @@ class SODENCox(SODEN):
 
     _model_class = SodenCox
 
+    @property
+    def coef_(self) -> FloatArray:
+        """Log hazard ratios per unit of each feature, (p,): the mean over the members."""
+        pairs = zip(self._fitted().models_, self.scalings_, strict=True)
+        each = [model.net.beta.detach().cpu().numpy() / scaling.x_std for model, scaling in pairs]  # type: ignore[operator]
+        mean: FloatArray = np.mean(each, axis=0)
+        return mean
 
-def plain(values: dict[str, Any]) -> dict[str, Any]:
-    """Numpy's numbers, as searches set them, turned into Python's: a saved file holds nothing else."""
-    return {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
+
+def _after(rows: Rows, seen: Outcomes, start: float) -> tuple[Rows, Outcomes]:
+    """The subjects who were under observation after `start`."""
+    still = np.flatnonzero(seen.time > start)
+    return rows.take(still), seen.take(still)
+
+
+def _spread(data: SurvivalData) -> SurvivalData:
+    """The same data with heavy rows repeated, each copy at most of mean weight.
+
+    One row of a hundred times the weight would come as rare huge gradients, which RMSProp and clipping cut.
+    """
+    if data.weight is None:
+        return data
+    copies = np.ceil(data.weight / data.weight.mean()).astype(int)
+    spread = vars(data) | {"weight": data.weight / copies}
+    return SurvivalData.trusted(spread).take(np.repeat(np.arange(len(data)), copies))
 
 
 def _count(n: int, what: str) -> str:

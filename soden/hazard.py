@@ -1,19 +1,24 @@
-"""The three hazards of the paper and how each is integrated: SODEN by RK4, SODEN-PH and SODEN-Cox by quadrature."""
+"""The three hazards of the paper: SODEN, integrated by RK4, SODEN-PH and SODEN-Cox, by quadrature.
+
+To try another hazard, write a subclass of `Hazard` with one method, `forward`. The rest follows from it.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear, softplus
 
-from soden import compiled, ode
-from soden.fused import FusedSolve, compiled_nll, compiled_nodes, compiled_solve
+from soden import ode
 from soden.likelihood import floored_log, nll_terms
 from soden.nets import MLP, Encoder
 from soden.quadrature import cumulative
+
+if TYPE_CHECKING:
+    from soden.backends.ode import InTorch
 
 
 class Solution(NamedTuple):
@@ -25,26 +30,43 @@ class Solution(NamedTuple):
     h0: Tensor | None = None  # the baseline at y, for hazards that have one
 
 
-class Hazard(nn.Module, ABC):
-    """lambda_x(t) = h(Lambda, t; x); `encoded` is what `encode` made of the features, once per batch."""
+class BadHazard(ValueError):
+    """A hazard that is negative, or not finite although Lambda is; `row` counts within the rows it was computed for."""
 
-    encoder: Encoder
+    def __init__(self, row: int, time: float, value: float) -> None:
+        self.row, self.time, self.value = row, time, value
+        super().__init__(
+            f"the hazard of subject {row} at time {time:g} is {value:g}; a hazard is a finite number of at least 0: "
+            "end `forward` with softplus or exp, and check it for divisions by 0"
+        )
+
+
+class Hazard(nn.Module, ABC):
+    """lambda_x(t) = h(Lambda, t; x). A subclass needs `forward` alone; all other methods follow from it."""
+
+    backend: InTorch | None = None  # computes solve, nll and dense instead of these methods; see soden.backends
 
     def __init__(self, encoder: Encoder, width: int, layers: int) -> None:
         super().__init__()
         self.encoder = encoder
 
     @abstractmethod
-    def encode(self, x: Tensor, seq: Tensor | None) -> Tensor:
-        """What depends on the features alone, one row per subject."""
-
-    @abstractmethod
     def forward(self, Lambda: Tensor, t: Tensor, encoded: Tensor) -> Tensor:
-        """h at (..., n) pairs of Lambda and t of the n encoded subjects."""
+        """h at (..., n) pairs of Lambda and t of the n encoded subjects, of the same shape: at least 0."""
 
-    @abstractmethod
+    @property
+    def fastest(self) -> Hazard | InTorch:
+        """Where to call solve, nll and dense: the backend if there is one, else these methods."""
+        return self if self.backend is None else self.backend
+
+    def encode(self, x: Tensor, seq: Tensor | None) -> Tensor:
+        """What depends on the features alone, one row per subject: the encoder's outputs."""
+        out: Tensor = self.encoder(x, seq)
+        return out
+
     def solve(self, encoded: Tensor, y: Tensor, steps: int, tau: float) -> Solution:
-        """Lambda(y), lambda(y) by the fast scheme: `steps` steps of the clock of `tau`; differentiable."""
+        """Lambda(y) and lambda(y) by RK4 with `steps` steps of the clock of `tau`; differentiable."""
+        return Solution(*ode.integrate(self._checked(encoded), y, steps, tau), encoded)
 
     def log_lambda(self, solution: Solution) -> Tensor:
         """log lambda(y) as the likelihood takes it."""
@@ -55,9 +77,26 @@ class Hazard(nn.Module, ABC):
         solution = self.solve(encoded, y, steps, tau)
         return torch.dot(weight, nll_terms(solution.Lambda, self.log_lambda(solution), event))
 
-    @abstractmethod
     def dense(self, encoded: Tensor, t_max: Tensor, steps: int, tau: float) -> ode.Dense:
         """Lambda and lambda on a mesh over [0, t_max] of `steps` panels."""
+        return ode.dense(self._checked(encoded), len(encoded), t_max, steps, tau)
+
+    def _checked(self, encoded: Tensor) -> ode.HazardFunction:
+        """h(Lambda, t) of these subjects, which raises BadHazard; on a GPU it does not look, since that would wait."""
+
+        def h(Lambda: Tensor, t: Tensor) -> Tensor:
+            lam: Tensor = self(Lambda, t, encoded)
+            if lam.shape != Lambda.shape:
+                raise ValueError(f"forward must return one hazard per pair, {(*Lambda.shape,)}; got {(*lam.shape,)}")
+            if lam.is_cpu:
+                # Where Lambda has blown up so may h: the loss says so.
+                bad = ((lam < 0) | ~torch.isfinite(lam)) & (Lambda.abs() < ode.LARGEST)
+                if bad.any():
+                    row = int(bad.nonzero()[0, -1])
+                    raise BadHazard(row, float(t[row]), float(lam.detach()[row]))
+            return lam
+
+        return h
 
 
 class GeneralHazard(Hazard):
@@ -67,58 +106,30 @@ class GeneralHazard(Hazard):
         super().__init__(encoder, width, layers)
         self.net = MLP(2 + encoder.outputs, width, layers, 1)
 
-    def encode(self, x: Tensor, seq: Tensor | None) -> Tensor:
-        """The encoder's outputs."""
-        out: Tensor = self.encoder(x, seq)
-        return out
-
     def forward(self, Lambda: Tensor, t: Tensor, encoded: Tensor) -> Tensor:  # noqa: D102
-        return self._after(self._of_features(encoded), Lambda, t)
+        if not self.net.as_built():  # somebody's own network: all of its modules count
+            features = encoded.expand(*Lambda.shape, encoded.shape[-1])
+            return softplus(self.net(torch.cat([Lambda[..., None], t[..., None], features], dim=-1))[..., 0])
+        return self.after_features(self.of_features(encoded), Lambda, t)
 
-    def _of_features(self, encoded: Tensor) -> Tensor:
+    def of_features(self, encoded: Tensor) -> Tensor:
         """The x-part of the first layer and its bias, (n, width): it is the same at every time."""
         first = self.net.first
         return linear(encoded, first.weight[:, 2:], first.bias)
 
-    def _after(self, z: Tensor, Lambda: Tensor, t: Tensor) -> Tensor:
-        first, *others = self.net.linears()
-        w = first.weight[:, :2]
-        hidden = torch.addcmul(z + Lambda[..., None] * w[:, 0], t[..., None], w[:, 1])
-        for layer in others:
-            hidden = layer(hidden.relu_())
+    def after_features(self, z: Tensor, Lambda: Tensor, t: Tensor) -> Tensor:
+        """h from what `of_features` gave."""
+        w = self.net.first.weight[:, :2]
+        return self.of_hidden(torch.addcmul(z + Lambda[..., None] * w[:, 0], t[..., None], w[:, 1]))
+
+    def of_hidden(self, hidden: Tensor, keep: list[Tensor] | None = None) -> Tensor:
+        """h from the first layer's outputs, which are overwritten; the outputs of all ReLUs are added to `keep`."""
+        for layer in self.net.linears()[1:]:
+            hidden = hidden.relu_()
+            if keep is not None:
+                keep.append(hidden)
+            hidden = linear(hidden, layer.weight, layer.bias)
         return softplus(hidden[..., 0])
-
-    def solve(self, encoded: Tensor, y: Tensor, steps: int, tau: float) -> Solution:
-        """4 `steps` + 1 sequential network calls forward, none backward."""
-        if self._compiled(encoded, y) and not torch.is_grad_enabled():
-            return Solution(*compiled_solve(self.net, encoded, y, steps, tau), encoded)
-        z = self._of_features(encoded)
-        if torch.is_grad_enabled():
-            first, *others = self.net.linears()
-            weights = [p for layer in others for p in (layer.weight, layer.bias)]
-            mesh = ode.make_mesh(y, steps, tau)
-            Lambda, lam = FusedSolve.apply(z, mesh, first.weight[:, :2].t(), *weights)  # type: ignore[no-untyped-call]
-        else:
-            Lambda, lam = ode.integrate(lambda Lambda, t: self._after(z, Lambda, t), y, steps, tau)
-        return Solution(Lambda, lam, encoded)
-
-    def nll(self, encoded: Tensor, y: Tensor, event: Tensor, weight: Tensor, steps: int, tau: float) -> Tensor:
-        """As all hazards', in one go where it can be."""
-        if self._compiled(encoded, y, event, weight) and torch.is_grad_enabled():
-            return compiled_nll(self.net, encoded, y, event, weight, steps, tau)
-        return super().nll(encoded, y, event, weight, steps, tau)
-
-    def _compiled(self, *tensors: Tensor) -> bool:
-        return compiled.serves(*tensors, self.net.first.weight)
-
-    def dense(self, encoded: Tensor, t_max: Tensor, steps: int, tau: float) -> ode.Dense:
-        """4 `steps` + 1 sequential network calls."""
-        if self._compiled(encoded, t_max) and not torch.is_grad_enabled():
-            mesh = ode.make_mesh(t_max.view(1), steps, tau)
-            t, dt = mesh.t[:, 0], mesh.dt[:, 0]
-            return ode.Dense(t[::4].contiguous(), *compiled_nodes(self.net, encoded, t, dt, ode.LARGEST))
-        z = self._of_features(encoded)
-        return ode.dense(lambda Lambda, t: self._after(z, Lambda, t), len(encoded), t_max, steps, tau)
 
 
 class SeparableHazard(Hazard):

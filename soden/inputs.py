@@ -13,9 +13,12 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from soden.outcomes import Outcomes
+from soden.clock import Clock
+from soden.hazard import Hazard
+from soden.outcomes import Outcomes, numbers
 from soden.types import BoolArray, FloatArray, IntArray, SurvivalData
 
+TIME_SCALES = ("auto", "nelson-aalen", "linear", "own")
 # scikit-learn's own tests look for some of these phrases, and its users know them.
 RESHAPE = "Reshape your data either using X.reshape(-1, 1) for one feature or X.reshape(1, -1) for one subject"
 
@@ -116,6 +119,16 @@ def series(seq: Any, n: int) -> FloatArray | None:
     return values
 
 
+def checked_times(times: Any) -> FloatArray:
+    """Times to predict at: one-dimensional, finite, not negative."""
+    values = np.atleast_1d(numbers("times", times))
+    if values.ndim != 1:
+        raise ValueError(f"times must be one-dimensional; got shape {values.shape}")
+    if not (np.isfinite(values).all() and (values >= 0).all()):
+        raise ValueError("times must be finite and not negative: survival before 0 is 1 and is not modelled")
+    return values
+
+
 class Rows(NamedTuple):
     """Features of the subjects a prediction is asked for."""
 
@@ -134,22 +147,26 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class Scaling:
-    """Mean 0 and standard deviation 1 for features and channels, mean 1 for times: all learnt from training rows."""
+    """Mean 0 and standard deviation 1 for features and channels, and the clock of times: learnt from training rows."""
 
     x_mean: FloatArray
     x_std: FloatArray
     seq_mean: FloatArray
     seq_std: FloatArray
-    time: float  # users' times / this = the model's times
+    clock: Clock  # from users' times to the network's
 
     @classmethod
-    def learn(cls, rows: Rows, seen: Outcomes, standardise: bool) -> Self:
+    def learn(cls, rows: Rows, seen: Outcomes, standardise: bool, time_scale: str, start: float) -> Self:
         """From these rows, as they weigh; `standardise=False` leaves features and series as they are, never times."""
         weight = np.ones(len(rows.x)) if seen.weight is None else seen.weight
         seq = np.zeros((len(rows.x), 1, 0)) if rows.seq is None else rows.seq
         steps, each = seq.reshape(len(seq) * seq.shape[1], seq.shape[2]), np.repeat(weight, seq.shape[1])
         features = *_moments(rows.x, weight, standardise), *_moments(steps, each, standardise)
-        return cls(*features, float(np.average(seen.time, weights=weight)))
+        if time_scale == "nelson-aalen" and (seen.time[seen.event] > start).any():
+            return cls(*features, Clock.learn(seen, start))
+        return cls(
+            *features, Clock.linear(1.0 if time_scale == "own" else float(np.average(seen.time, weights=weight)))
+        )
 
     def moments(self) -> tuple[FloatArray, ...]:
         """The arrays, in the order of the fields."""
@@ -161,10 +178,11 @@ class Scaling:
         return Rows((rows.x - self.x_mean) / self.x_std, seq)
 
     def survival(self, rows: Rows, seen: Outcomes) -> SurvivalData:
-        """Everything scaled; outcomes must have been checked, since errors would speak of scaled times."""
+        """Everything scaled; outcomes have been checked in the user's unit."""
         x, seq = self.features(rows)
-        entry = None if seen.entry is None else seen.entry / self.time
-        return SurvivalData(seen.time / self.time, seen.event, x, seq, entry, seen.weight)
+        fields: dict[str, Any] = {"x": x.astype(np.float32), "seq": None if seq is None else seq.astype(np.float32)}
+        fields |= {"time": self.clock.at(seen.time), "event": seen.event, "weight": seen.weight}
+        return SurvivalData.trusted(fields | {"entry": None if seen.entry is None else self.clock.at(seen.entry)})
 
 
 def _moments(values: FloatArray, weight: FloatArray, standardise: bool) -> tuple[FloatArray, FloatArray]:
@@ -218,6 +236,12 @@ def check_parameters(params: Mapping[str, Any]) -> None:
         raise ValueError(f"random_state must be a whole number of at least 0, or None; got {seed!r}")
     if params["verbose"] not in (0, 1, 2):
         raise ValueError(f"verbose must be 0 (silent), 1 (a bar) or 2 (a line per epoch); got {params['verbose']!r}")
+    if params["hazard"] is not None and not (
+        isinstance(params["hazard"], type) and issubclass(params["hazard"], Hazard)
+    ):
+        raise ValueError(f"hazard must be a subclass of soden.hazard.Hazard, not an instance; got {params['hazard']!r}")
+    if params["time_scale"] not in TIME_SCALES:
+        raise ValueError(f"time_scale must be one of {', '.join(TIME_SCALES)}; got {params['time_scale']!r}")
     check_device(params["device"])
 
 

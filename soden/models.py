@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from soden.hazard import CoxHazard, GeneralHazard, Hazard, PHHazard, Solution
+from soden.backends import ode as backend
+from soden.hazard import BadHazard, CoxHazard, GeneralHazard, Hazard, PHHazard, Solution
 from soden.likelihood import nll_terms
 from soden.nets import Encoder
 from soden.solver import FastSolver, Solver
@@ -35,8 +36,8 @@ class OdeModel(NeuralModel):
     solver: Solver
 
     def prepare(self, train: SurvivalData) -> dict[str, Any]:
-        """The clock's scale, the lower quartile of the times; the mesh starts coarse."""
-        return {"steps": self.start_steps, "tau": float(np.quantile(train.time, 0.25))}
+        """The clock's scale, the lower quartile of the times above 0; the mesh starts coarse."""
+        return {"steps": self.start_steps, "tau": float(np.quantile(train.time[train.time > 0], 0.25))}
 
     def build(self, encoder: Encoder, prepared: Mapping[str, Any]) -> nn.Module:
         """The hazard network, which owns the encoder, and the solver it is trained by."""
@@ -56,15 +57,36 @@ class OdeModel(NeuralModel):
 
         return AdjointSolver() if kind == "adjoint" else DirectSolver()
 
+    def choose_backends(self) -> None:
+        """None where torchdiffeq solves: its adjoint asks torch for derivatives by the parameters themselves."""
+        if isinstance(self.solver, FastSolver):
+            super().choose_backends()
+            backend.choose(self.net)
+
+    def batch(self, data: SurvivalData, device: torch.device) -> Batch:
+        """All of `data` as tensors; weights are divided by their mean, so that their scale does not matter."""
+        batch = super().batch(data, device)
+        return batch if batch.weight is None else replace(batch, weight=batch.weight / batch.weight.mean())
+
+    def batch_loss(self, whole: Batch, rows: Tensor) -> Tensor:
+        """The loss of some rows; BadHazard tells which of `whole` it concerns."""
+        try:
+            return super().batch_loss(whole, rows)
+        except BadHazard as error:
+            raise BadHazard(int(rows[error.row]), error.time, error.value) from None
+
     def targets(self, data: SurvivalData) -> tuple[Tensor, ...]:
         """y and Delta, in the network's type."""
         dtype = next(self.net.parameters()).dtype
         return torch.as_tensor(data.time, dtype=dtype), torch.as_tensor(data.event, dtype=dtype)
 
     def loss(self, batch: Batch) -> Tensor:
-        """Mean of -Delta log lambda(y) + Lambda(y) - Lambda(entry), the negative log-likelihood of Section 3.2."""
+        """Mean of -Delta log lambda(y) + Lambda(y) - Lambda(entry), the negative log-likelihood of Section 3.2.
+
+        Weighted rows are divided by their number: by the weights of a batch, heavy rows would count too little.
+        """
         y, event = batch.target
-        weight = torch.full_like(y, 1 / len(y)) if batch.weight is None else batch.weight / batch.weight.sum()
+        weight = torch.full_like(y, 1 / len(y)) if batch.weight is None else batch.weight / len(y)
         loss = self.solver.nll(self.net, batch.x, batch.seq, y, event, weight)
         if batch.entry is not None:
             loss = loss - self.solver.nll(self.net, batch.x, batch.seq, batch.entry, torch.zeros_like(event), weight)
@@ -130,7 +152,7 @@ class OdeModel(NeuralModel):
         return values
 
     def _fine(self, block: Batch, y: Tensor) -> Solution:
-        return self.net.solve(self.net.encode(block.x, block.seq), y, self._fine_steps(), self.prepared["tau"])
+        return self.net.fastest.solve(self.net.encode(block.x, block.seq), y, self._fine_steps(), self.prepared["tau"])
 
     def _fine_steps(self) -> int:
         return max(FINE_STEPS, 4 * int(self.prepared["steps"]))
@@ -145,7 +167,7 @@ class OdeModel(NeuralModel):
         for start in range(0, len(x), BLOCK):
             rows = slice(start, start + BLOCK)
             encoded = self.net.encode(x[rows], None if seq is None else seq[rows])
-            Lambda = self.net.dense(encoded, t_max, self._fine_steps(), self.prepared["tau"]).at(t)
+            Lambda = self.net.fastest.dense(encoded, t_max, self._fine_steps(), self.prepared["tau"]).at(t)
             block = self._hazard_at(Lambda, t, encoded) if hazard else Lambda
             result[rows] = block.t().cpu().numpy()
         if not hazard:  # rounding may leave steps down of one unit in the last place

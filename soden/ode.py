@@ -6,7 +6,7 @@ Trained hazards change fast near t = 0, and on a scale of the data's, not of the
 fewer steps than s^2 y for the same error, and where uniform steps are wrong by tens of per cent it is right.
 
 One step makes 4 sequential calls of h; N steps and the hazard at y make 4N + 1. Nothing is called in the backward
-pass but matrix products over all 4N + 1 stages at once (see `soden.fused`).
+pass but matrix products over all 4N + 1 stages at once (see `soden.backends.ode`).
 """
 
 from __future__ import annotations
@@ -58,29 +58,6 @@ def rk4(stage: Stage, dt: Tensor, nodes: list[tuple[Tensor, Tensor]] | None = No
         k4 = stage(4 * i + 3, torch.addcmul(Lambda, dt[i], k3))
         Lambda = torch.addcmul(Lambda, sixth[i], torch.add(k1 + k4, k2 + k3, alpha=2))
     return Lambda, stage(4 * len(dt), Lambda)
-
-
-def stage_cotangents(J: Tensor, dt: Tensor, g_Lambda: Tensor, g_lambda: Tensor) -> Tensor:
-    """d loss / d h at every stage, (4N + 1, n): the exact derivative of `rk4`, the discrete form of the adjoint a(t).
-
-    J (4N + 1, n) is dh/dLambda at the stages. Lambda is one number per subject, so each step multiplies the cotangent
-    by a known factor: all steps are treated at once and a cumulative product replaces the backward solve.
-    """
-    J1, J2, J3, J4 = J[:-1].view(-1, 4, J.shape[1]).unbind(1)
-    half, third, sixth = dt / 2, dt / 3, dt / 6
-    c4 = sixth
-    u4 = c4 * J4
-    c3 = torch.addcmul(third, dt, u4)
-    u3 = c3 * J3
-    c2 = torch.addcmul(third, half, u3)
-    u2 = c2 * J2
-    c1 = torch.addcmul(sixth, half, u2)
-    gain = torch.addcmul(1 + u2 + u3 + u4, c1, J1)
-    end = torch.addcmul(g_Lambda, g_lambda, J[-1])
-    # after[i] = d loss / d Lambda at the end of step i.
-    after = torch.cat([gain[1:], end[None]]).flip(0).cumprod(0).flip(0)
-    c = torch.stack([c1, c2, c3, c4], dim=1).mul_(after[:, None])
-    return torch.cat([c.view(-1, J.shape[1]), g_lambda[None]])
 
 
 def integrate(h: HazardFunction, y: Tensor, steps: int, tau: float) -> tuple[Tensor, Tensor]:

@@ -12,6 +12,7 @@ from soden.types import BoolArray, FloatArray, IntArray, SurvivalData
 
 BINARY = "event must be binary, 1 or True where observed, 0 or False where censored"
 DURATIONS = "such as (end - start) / np.timedelta64(1, 'D') for days"
+CENSORING_NAMES = {"cens", "censor", "censoring"}
 EVENT_NAMES = {
     "event",
     "events",
@@ -48,7 +49,14 @@ def outcomes(y: Any, event: Any, n: int, entry: Any = None, weight: Any = None) 
             "survival estimation requires y to be passed, but the target y is None: pass the observed times and events,"
             " fit(X, time, event), or a structured array of both, fit(X, y)"
         )
+    y = y.to_pandas() if hasattr(y, "to_pandas") else y  # polars, pyarrow
     if hasattr(y, "to_records") and np.ndim(y) == 2:
+        unclear = [name for name in y.columns if str(name).lower() in CENSORING_NAMES]
+        if unclear:
+            raise ValueError(
+                f"the column {unclear[0]!r} of y may say who was censored or who had the event: pass time and event "
+                f"apart, with event = y[{unclear[0]!r}] == 0 if 1 means censored"
+            )
         y = y.to_records(index=False)
     values = np.asarray(y)
     if values.dtype.names is not None:
@@ -73,6 +81,13 @@ def outcomes(y: Any, event: Any, n: int, entry: Any = None, weight: Any = None) 
         entry = numbers("entry", entry)
     checked = SurvivalData(time, events, np.zeros((n, 1)), entry=entry, weight=weight)
     return Outcomes(time, checked.event, checked.entry, checked.weight)
+
+
+def either(y: Any, time: Any) -> Any:
+    """Times may come as the second argument or by name, not both."""
+    if y is not None and time is not None:
+        raise ValueError("times came twice: as the second argument and as time=; pass one of them")
+    return time if y is None else y
 
 
 def says_events(y: Any, event: Any) -> bool:
@@ -138,7 +153,8 @@ def _check_codes(time: FloatArray, event: npt.NDArray[Any]) -> None:
     elif (codes == codes.round()).all() and codes.min() >= 0 and len(codes) <= 20:
         advice = (
             ". Several kinds of events are competing risks and need one model per cause: fit each with event == code "
-            "and the others censored"
+            "and the others censored. The probability of a cause is then not 1 - S of its model: use "
+            "soden.risks.incidence(models, X, times)"
         )
     raise ValueError(f"{BINARY}; found {_some([f'{code:g}' for code in codes])}{advice}")
 

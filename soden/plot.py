@@ -6,108 +6,153 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from soden.predictions import Predictions, checked_times, either
+from soden.inputs import checked_times
+from soden.outcomes import either
 from soden.types import BoolArray, FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from soden.estimator import SODEN
 
 # Okabe and Ito's colours, told apart by colour-blind readers, the yellow left out: it is faint on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 POINTS = 200  # times of a curve
 
 
-class Plots(Predictions):
-    """Curves of a few subjects, and predictions against what happened."""
+def plot_survival(
+    model: SODEN, X: Any, times: Any = None, *, seq: Any = None, labels: Any = None, ax: Axes | None = None
+) -> Axes:
+    """Draw S_x(t) of each row of X, with the range of the members' curves where there are several.
 
-    def plot_survival(
-        self, X: Any, times: Any = None, *, seq: Any = None, labels: Any = None, ax: Axes | None = None
-    ) -> Axes:
-        """S_x(t) of each row of X, with the range of the members' curves where there are several.
+    Parameters
+    ----------
+    X, seq
+        At most 7 subjects, as for `predict_survival`.
+    times : array (k,), optional
+        By default 200 times from 0 to the largest training time.
+    labels : list of str, optional
+        Names of the rows; by default the index of a data frame.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
 
-        `times` go from 0 to the largest training time unless given; `labels` name the rows, else a data frame's index
-        does.
-        """
-        at = self._times_or_grid(times)
-        ax = self._draw(self.predict_survival(X, at, seq), self._range(self.predict_survival, X, at, seq), at, ax)
-        ax.set(ylim=(0, 1.02), ylabel="survival S(t)")
-        return _finished(ax, X, labels)
+    Returns
+    -------
+    matplotlib Axes
 
-    def plot_hazard(
-        self, X: Any, times: Any = None, *, seq: Any = None, labels: Any = None, ax: Axes | None = None
-    ) -> Axes:
-        """lambda_x(t), events per unit of time, of each row of X, with the range over members where there are several.
+    Examples
+    --------
+    >>> ax = model.plot_survival(X[:2], labels=["first", "second"])
+    >>> len(ax.get_lines())
+    2
+    """
+    at = _times_or_grid(model, times)
+    ax = _draw(model.predict_survival(X, at, seq), _range(model, model.predict_survival, X, at, seq), at, ax)
+    ax.set(ylim=(0, 1.02), ylabel="survival S(t)")
+    return _finished(ax, X, labels)
 
-        Arguments as for `plot_survival`.
-        """
-        at = self._times_or_grid(times)
-        ax = self._draw(self.predict_hazard(X, at, seq), self._range(self.predict_hazard, X, at, seq), at, ax)
-        ax.set(ylim=(0, None), ylabel="hazard λ(t), events per unit of time")
-        return _finished(ax, X, labels)
 
-    def plot_calibration(
-        self,
-        X: Any,
-        y: Any = None,
-        event: Any = None,
-        *,
-        time: Any = None,
-        entry: Any = None,
-        seq: Any = None,
-        at: float | None = None,
-        groups: int = 10,
-        ax: Axes | None = None,
-    ) -> Axes:
-        """Predicted S(at | x) against Kaplan-Meier's, in groups of equal size by prediction, with 95 % intervals.
+def plot_hazard(
+    model: SODEN, X: Any, times: Any = None, *, seq: Any = None, labels: Any = None, ax: Axes | None = None
+) -> Axes:
+    """Draw lambda_x(t), events per unit of time, of each row of X; parameters as for `plot_survival`.
 
-        Points on the diagonal are what a calibrated model gives. `at` is the median event time unless given; outcomes
-        come in the same forms as for `score`.
-        """
-        rows = self._rows(X, seq)
-        seen = self._judged(either(y, time), event, len(rows.x), entry)
-        when = float(np.median(seen.time[seen.event])) if at is None else float(at)
-        if not 0 < when <= seen.time.max():
-            raise ValueError(f"at={when:g} lies outside of the observed times, 0 to {seen.time.max():g}")
-        if not 1 <= groups <= len(rows.x):
-            raise ValueError(f"groups must be between 1 and the number of subjects, {len(rows.x)}; got {groups!r}")
-        predicted = self.predict_survival(X, when, seq)[:, 0]
-        ax = _axes(ax)
-        ax.plot([0, 1], [0, 1], color="0.6", linewidth=0.8, zorder=1)
-        entered = np.zeros(len(seen.time)) if seen.entry is None else seen.entry
-        for rank in np.array_split(np.argsort(predicted, kind="stable"), groups):
-            estimate, low, high = kaplan_meier(seen.time[rank], seen.event[rank], entered[rank], when)
-            mean = predicted[rank].mean()
-            ax.plot([mean, mean], [low, high], color=COLOURS[0], linewidth=1.2, alpha=0.6, zorder=2)
-            ax.plot(mean, estimate, "o", color=COLOURS[0], markersize=5, zorder=3)
-        ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
-        ax.set(xlabel=f"predicted S({when:g})", ylabel="Kaplan-Meier, 95 % interval")
-        ax.spines[["top", "right"]].set_visible(False)
-        return ax
+    Examples
+    --------
+    >>> model.plot_hazard(X[:2]).get_ylabel()
+    'hazard λ(t), events per unit of time'
+    """
+    at = _times_or_grid(model, times)
+    ax = _draw(model.predict_hazard(X, at, seq), _range(model, model.predict_hazard, X, at, seq), at, ax)
+    ax.set(ylim=(0, None), ylabel="hazard λ(t), events per unit of time")
+    return _finished(ax, X, labels)
 
-    def _times_or_grid(self, times: Any) -> FloatArray:
-        if times is None:
-            return np.linspace(0, self._fitted().horizon_, POINTS)
-        return np.sort(checked_times(times))
 
-    def _range(self, predict: Any, X: Any, at: FloatArray, seq: Any) -> FloatArray | None:
-        """The least and the largest of the members' curves, (2, n, k)."""
-        if len(self.models_) == 1:
-            return None
-        each = predict(X, at, seq, members=True)
-        return np.stack([each.min(axis=0), each.max(axis=0)])
+def plot_calibration(
+    model: SODEN,
+    X: Any,
+    y: Any = None,
+    event: Any = None,
+    *,
+    time: Any = None,
+    entry: Any = None,
+    seq: Any = None,
+    at: float | None = None,
+    groups: int = 10,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw predicted S(at | x) against Kaplan-Meier's, in groups of equal size by prediction, with 95 % intervals.
 
-    def _draw(self, curves: FloatArray, band: FloatArray | None, at: FloatArray, ax: Axes | None) -> Axes:
-        if len(curves) > len(COLOURS):
-            raise ValueError(f"{len(curves)} curves cannot be told apart; pass at most {len(COLOURS)} rows of X")
-        ax = _axes(ax)
-        start = len(ax.get_lines())  # a second call on the same axes goes on with the next colours
-        for i, curve in enumerate(curves):
-            colour = COLOURS[(start + i) % len(COLOURS)]
-            ax.plot(at, curve, color=colour, linewidth=1.8)
-            if band is not None:
-                ax.fill_between(at, band[0, i], band[1, i], color=colour, alpha=0.15, linewidth=0)
-        ax.set(xlim=(0, at[-1]), xlabel="time t")
-        return ax
+    Points on the diagonal are what a calibrated model gives.
+
+    Parameters
+    ----------
+    X, y, event, time, entry, seq
+        Data to judge by, in the same forms as for `score`.
+    at : float, optional
+        The time of the predictions; by default the median event time.
+    groups : int, default 10
+        Number of groups.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> model.plot_calibration(X, time, event, at=1.0, groups=5).get_xlabel()
+    'predicted S(1)'
+    """
+    rows = model._rows(X, seq)
+    seen = model._judged(either(y, time), event, len(rows.x), entry)
+    when = float(np.median(seen.time[seen.event])) if at is None else float(at)
+    if not 0 < when <= seen.time.max():
+        raise ValueError(f"at={when:g} lies outside of the observed times, 0 to {seen.time.max():g}")
+    if not 1 <= groups <= len(rows.x):
+        raise ValueError(f"groups must be between 1 and the number of subjects, {len(rows.x)}; got {groups!r}")
+    predicted = model.predict_survival(X, when, seq)[:, 0]
+    ax = _axes(ax)
+    ax.plot([0, 1], [0, 1], color="0.6", linewidth=0.8, zorder=1)
+    entered = np.zeros(len(seen.time)) if seen.entry is None else seen.entry
+    for rank in np.array_split(np.argsort(predicted, kind="stable"), groups):
+        estimate, low, high = kaplan_meier(seen.time[rank], seen.event[rank], entered[rank], when)
+        mean = predicted[rank].mean()
+        ax.plot([mean, mean], [low, high], color=COLOURS[0], linewidth=1.2, alpha=0.6, zorder=2)
+        ax.plot(mean, estimate, "o", color=COLOURS[0], markersize=5, zorder=3)
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal")
+    ax.set(xlabel=f"predicted S({when:g})", ylabel="Kaplan-Meier, 95 % interval")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def _times_or_grid(model: SODEN, times: Any) -> FloatArray:
+    if times is None:
+        return np.linspace(0, model._fitted().horizon_, POINTS)
+    return np.sort(checked_times(times))
+
+
+def _range(model: SODEN, predict: Any, X: Any, at: FloatArray, seq: Any) -> FloatArray | None:
+    """The least and the largest of the members' curves, (2, n, k)."""
+    if len(model.models_) == 1:
+        return None
+    each = predict(X, at, seq, members=True)
+    return np.stack([each.min(axis=0), each.max(axis=0)])
+
+
+def _draw(curves: FloatArray, band: FloatArray | None, at: FloatArray, ax: Axes | None) -> Axes:
+    if len(curves) > len(COLOURS):
+        raise ValueError(f"{len(curves)} curves cannot be told apart; pass at most {len(COLOURS)} rows of X")
+    ax = _axes(ax)
+    start = len(ax.get_lines())  # a second call on the same axes goes on with the next colours
+    for i, curve in enumerate(curves):
+        colour = COLOURS[(start + i) % len(COLOURS)]
+        ax.plot(at, curve, color=colour, linewidth=1.8)
+        if band is not None:
+            ax.fill_between(at, band[0, i], band[1, i], color=colour, alpha=0.15, linewidth=0)
+    ax.set(xlim=(0, at[-1]), xlabel="time t")
+    return ax
 
 
 def _axes(ax: Axes | None) -> Axes:
@@ -136,7 +181,7 @@ def kaplan_meier(time: FloatArray, event: BoolArray, entry: FloatArray, at: floa
     """S(at) and its 95 % interval (log-log transformed, Greenwood's variance); subjects are at risk from entry on."""
     log_S = variance = 0.0
     for t in np.unique(time[event & (time <= at)]):
-        died, at_risk = int(((time == t) & event).sum()), int(((time >= t) & (entry < t)).sum())
+        died, at_risk = int(((time == t) & event).sum()), int(((time >= t) & ((entry < t) | (t == 0))).sum())
         if died == at_risk:
             return 0.0, 0.0, 0.0
         log_S += float(np.log1p(-died / at_risk))

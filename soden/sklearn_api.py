@@ -53,22 +53,6 @@ class Estimator:
         return hasattr(self, "models_")
 
 
-def search_loses_events() -> bool:
-    """Whether scikit-learn is cross-validating a fit with `event` and will call `score` without it.
-
-    An error in `score` would come too late: by default a search then takes nan for every score and the first candidate
-    for the best.
-    """
-    frame = inspect.currentframe()
-    while frame is not None and frame.f_code.co_name != "_fit_and_score":
-        frame = frame.f_back
-    if frame is None:
-        return False
-    scorer, given = frame.f_locals.get("scorer"), frame.f_locals.get("score_params") or {}
-    scorers = getattr(scorer, "_scorers", {"score": scorer}).values()
-    return "event" not in given and any(type(one).__name__ == "_PassthroughScorer" for one in scorers)
-
-
 def not_fitted(owner: str) -> Exception:
     """The error for a prediction before `fit`: scikit-learn's own kind where installed, else a ValueError."""
     message = f"This {owner} is not fitted yet: call fit(X, time, event) or {owner}.load(path) before predicting"

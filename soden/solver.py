@@ -44,19 +44,19 @@ class FastSolver(Solver):
         self.errors: list[tuple[int, float]] = []  # (steps, relative error in Lambda) after each epoch
 
     def __call__(self, hazard: Hazard, x: Tensor, seq: Tensor | None, y: Tensor) -> Solution:  # noqa: D102
-        return hazard.solve(hazard.encode(x, seq), y, self.steps, self.tau)
+        return hazard.fastest.solve(hazard.encode(x, seq), y, self.steps, self.tau)
 
     def nll(  # noqa: D102
         self, hazard: Hazard, x: Tensor, seq: Tensor | None, y: Tensor, event: Tensor, weight: Tensor
     ) -> Tensor:
-        return hazard.nll(hazard.encode(x, seq), y, event, weight, self.steps, self.tau)
+        return hazard.fastest.nll(hazard.encode(x, seq), y, event, weight, self.steps, self.tau)
 
     @torch.no_grad()
     def checked(self, hazard: Hazard, x: Tensor, seq: Tensor | None, y: Tensor) -> tuple[Solution, float]:
         """The solution with twice the steps; its gap to the one with `steps` overstates the latter's error."""
         encoded = hazard.encode(x, seq)
-        fine = hazard.solve(encoded, y, 2 * self.steps, self.tau)
-        return fine, relative_gap(hazard.solve(encoded, y, self.steps, self.tau).Lambda, fine.Lambda)
+        fine = hazard.fastest.solve(encoded, y, 2 * self.steps, self.tau)
+        return fine, relative_gap(hazard.fastest.solve(encoded, y, self.steps, self.tau).Lambda, fine.Lambda)
 
     def adapt(self, error: float) -> None:
         """More steps when the error passes the tolerance, fewer when it is far below; give up at a broken one."""

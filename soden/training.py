@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from soden import compiled
+from soden.backends import mlp, rmsprop, serves
 from soden.nets import MLP, Encoder, seeded
 from soden.progress import counted
 from soden.types import Diverged, Features, FitOptions, FitReport, FloatArray, SurvivalData, SurvivalModel
@@ -75,11 +75,13 @@ class RMSProp:
         self.largest = largest  # gradients longer than this are cut to it
         self.mean_square = torch.zeros_like(self.weights)
         self.velocity = torch.zeros_like(self.weights)
+        self.compiled = serves(self.weights)
 
     def step(self, gradient: Tensor) -> None:
         """Clip and update; alpha = 0.99 and eps = 1e-8 are torch's defaults. The gradient is not kept."""
-        if compiled.serves(self.weights):
-            self._compiled_step(gradient)
+        if self.compiled:
+            vectors = (self.weights, gradient, self.mean_square, self.velocity)
+            rmsprop.step(*vectors, self.lr, self.weight_decay, self.momentum, self.largest)
             return
         clip(gradient, self.largest)
         gradient = gradient.add(self.weights, alpha=self.weight_decay)
@@ -90,13 +92,6 @@ class RMSProp:
             self.weights.add_(self.velocity, alpha=-self.lr)
         else:
             self.weights.addcdiv_(gradient, size, value=-self.lr)
-
-    def _compiled_step(self, gradient: Tensor) -> None:
-        from soden.kernels import rmsprop
-
-        vectors = (compiled.array(t) for t in (self.weights, gradient, self.mean_square, self.velocity))
-        numbers = (np.float32(v) for v in (self.lr, self.weight_decay, self.momentum, self.largest))
-        rmsprop.step(*vectors, *numbers)
 
 
 def run_training(
@@ -237,6 +232,7 @@ class NeuralModel(SurvivalModel):
             if self.start is not None:
                 self.net.load_state_dict(self.start)
             self.net.to(device)
+            self.choose_backends()
             whole, held_out = self.batch(train, device), self.batch(valid, device)
             chosen = self.examples(whole)
             report = run_training(
@@ -251,6 +247,13 @@ class NeuralModel(SurvivalModel):
             if report.best_epoch:
                 report = self.after_fit(train, report)
         return report
+
+    def choose_backends(self) -> None:
+        """Let faster code compute what it was written for; call it again after the network moved or changed type."""
+        mlp.choose(self.net)
+        for module in self.net.modules():
+            if isinstance(module, Encoder):
+                module.choose_backend()
 
     def batch(self, data: SurvivalData, device: torch.device) -> Batch:
         """All of `data` as tensors."""
@@ -299,4 +302,5 @@ class NeuralModel(SurvivalModel):
             model.net = model._network()
         model.net.load_state_dict(state["weights"])
         model.net.eval()
+        model.choose_backends()
         return model

@@ -32,7 +32,7 @@ class Features(Protocol):
 class SurvivalData:
     """Observed times y, events Delta and features of n subjects; checked once, here, and trusted everywhere else."""
 
-    time: FloatArray  # (n,) float64, years unless the data set says otherwise, > 0
+    time: FloatArray  # (n,) float64, years unless the data set says otherwise, >= 0
     event: BoolArray  # (n,) True where the event was observed, False where censored
     x: FloatArray  # (n, p) float32, preprocessed
     seq: FloatArray | None = None  # (n, steps, channels) float32
@@ -56,21 +56,26 @@ class SurvivalData:
 
     def take(self, index: IntArray | BoolArray) -> SurvivalData:
         """Return the given rows; a part of valid data is valid, so nothing is checked again."""
-        part = object.__new__(SurvivalData)
-        for name, value in vars(self).items():
-            object.__setattr__(part, name, None if value is None else value[index])
-        return part
+        return self.trusted({name: None if value is None else value[index] for name, value in vars(self).items()})
+
+    @staticmethod
+    def trusted(fields: Mapping[str, Any]) -> SurvivalData:
+        """Of all fields, arrays of the types named above; for data checked before, nothing is checked here."""
+        data = object.__new__(SurvivalData)
+        for name, value in fields.items():
+            object.__setattr__(data, name, value)
+        return data
 
 
 def concatenate(first: SurvivalData, second: SurvivalData) -> SurvivalData:
     """Stack two parts of the same data set (Cox is fitted on train + valid)."""
-    both = object.__new__(SurvivalData)
+    both: dict[str, Any] = {}
     for name, value in vars(first).items():
         other = getattr(second, name)
         if (value is None) != (other is None):
             raise ValueError(f"cannot stack two parts of which one has {name} and the other has none")
-        object.__setattr__(both, name, None if value is None else np.concatenate([value, other]))
-    return both
+        both[name] = None if value is None else np.concatenate([value, other])
+    return SurvivalData.trusted(both)
 
 
 def _check(time: FloatArray, event: npt.NDArray[Any], x: FloatArray, seq: FloatArray | None) -> None:
@@ -92,10 +97,10 @@ def _check(time: FloatArray, event: npt.NDArray[Any], x: FloatArray, seq: FloatA
                 f"{name} holds {bad} missing or infinite values; impute or drop them first "
                 "(the benchmark's preprocessing imputes with the training mean)"
             )
-    if (time <= 0).any():
+    if (time < 0).any() or not time.any():
         raise ValueError(
-            f"time must be positive; {int((time <= 0).sum())} subjects have time <= 0 (smallest {time.min():g}). "
-            "Drop them or shift all times by a small constant, as the paper does with 0.001"
+            f"time must not be negative, and above 0 for at least one subject; {int((time < 0).sum())} subjects have "
+            f"time < 0 (smallest {time.min():g}). Drop them or count all times from an earlier start"
         )
     if event.dtype.kind not in "biuf" or not np.isin(event, (0, 1)).all():
         raise ValueError("event must be binary: 1 or True where the event was observed, 0 or False where censored")
@@ -107,7 +112,7 @@ def _checked_entry(values: Any, time: FloatArray) -> FloatArray:
     entry = np.asarray(values, dtype=np.float64)
     if entry.shape != time.shape:
         raise ValueError(f"entry must have one value per subject, shape {time.shape}; got shape {entry.shape}")
-    bad = ~((entry >= 0) & (entry < time))  # also true of nan
+    bad = ~((entry >= 0) & ((entry < time) | (time == 0)))  # also true of nan
     if bad.any():
         raise ValueError(
             f"entry must be at least 0 and below the observed time; {int(bad.sum())} subjects have another one. "

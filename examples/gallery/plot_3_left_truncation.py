@@ -40,7 +40,6 @@ ax.spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %%
-# A man of 70 sees 80 with probability S(80) / S(70). Scores need the entries, too, since a pair counts only if both
-# were under observation: `right.score(man, time, event, entry=entry)`.
-S = right.predict_survival([[1.0]], [20.0, 30.0])[0]
-print(f"80, given 70: {S[1] / S[0]:.2f}")
+# A man of 70 sees 80 with probability S(80) / S(70), which `given=` computes. Scores need the entries, too, since a
+# pair counts only if both were under observation: `right.score(man, time, event, entry=entry)`.
+print(f"80, given 70: {right.predict_survival([[1.0]], [30.0], given=20.0)[0, 0]:.2f}")

@@ -178,13 +178,13 @@ def test_series_are_read():
 
 def test_validation_data_decide_when_to_stop():
     X_val, time_val, event_val = simulate(100, seed=5)
-    model = SODEN(**SMALL).fit(X, TIME, EVENT, X_val=X_val, time_val=time_val, event_val=event_val)
+    model = SODEN(**SMALL, time_scale="linear").fit(X, TIME, EVENT, X_val=X_val, time_val=time_val, event_val=event_val)
     # The loss that training watched is the likelihood of these data in the model's unit of time.
-    shift = event_val.mean() * np.log(model.scaling_.time)
+    shift = event_val.mean() * np.log(model.scaling_.clock.knots[1])
     assert -model.reports_[0].valid_loss == pytest.approx(
         model.log_likelihood(X_val, time_val, event_val) + shift, abs=1e-3
     )
-    assert model.scaling_.time == pytest.approx(TIME.mean())  # all rows of X train
+    assert model.scaling_.clock.knots[1] == pytest.approx(TIME.mean())  # all rows of X train
 
 
 def test_held_out_rows_keep_the_share_of_events():
@@ -193,7 +193,8 @@ def test_held_out_rows_keep_the_share_of_events():
     assert EVENT[valid].sum() == np.ceil(0.25 * EVENT.sum())
     assert (~EVENT[valid]).sum() == np.ceil(0.25 * (~EVENT).sum())
     assert len(held_out_rows(EVENT, 0, seed=1)[0]) == len(held_out_rows(EVENT, 0, seed=1)[1]) == 200
-    assert SODEN(**SMALL, validation_split=0).fit(X, TIME, EVENT).scaling_.time == pytest.approx(TIME.mean())
+    model = SODEN(**SMALL, validation_split=0, time_scale="linear").fit(X, TIME, EVENT)
+    assert model.scaling_.clock.knots[1] == pytest.approx(TIME.mean())
 
 
 @pytest.mark.parametrize("cls", CLASSES)
@@ -242,11 +243,19 @@ def test_a_fit_that_diverges_later_warns_and_keeps_the_best_state(monkeypatch):
     assert np.isfinite(model.predict_survival(X, TIMES)).all()
 
 
-def test_progress_goes_to_stderr(capsys):
+def test_progress_goes_to_stderr(capsys, monkeypatch):
+    """A bar where somebody looks, lines without carriage returns in a log."""
     SODEN(**SMALL, verbose=1).fit(X, TIME, EVENT)
     out, err = capsys.readouterr()
     assert out == ""
-    assert "[####################] epoch 5/5  loss " in err
+    assert err.startswith("epoch 5/5  loss ")
+    assert err.count("\n") == 1
+    SODEN(**SMALL, verbose=2).fit(X, TIME, EVENT)
+    assert [line[:9] for line in capsys.readouterr().err.splitlines()] == [f"epoch {k}/5" for k in range(1, 6)]
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    SODEN(**SMALL, verbose=1).fit(X, TIME, EVENT)
+    assert "\r[####################] epoch 5/5  loss " in capsys.readouterr().err
+    monkeypatch.undo()
     SODEN(**SMALL).fit(X, TIME, EVENT)
     assert capsys.readouterr() == ("", "")
 

@@ -97,9 +97,9 @@ def bad(array, value, at=(3, 1)):
             (X, bad(TIME, -1.0), EVENT),
             {},
             ValueError,
-            r"time must be positive; 1 subjects have time <= 0 \(smallest -1\)",
+            r"time must not be negative.*; 1 subjects have time < 0 \(smallest -1\)",
         ),
-        ((X, bad(TIME, 0.0), EVENT), {}, ValueError, "shift all times by a small constant"),
+        ((X, 0 * TIME, EVENT), {}, ValueError, "time must not be negative, and above 0 for at least one subject"),
         ((X, bad(TIME, np.nan), EVENT), {}, ValueError, "time holds 1 missing or infinite values"),
         (
             (X, TIME[:-1], EVENT),

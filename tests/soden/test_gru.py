@@ -11,8 +11,10 @@ from conftest import ROOT
 from torch import Tensor, nn
 
 from baselines.deepsurv import DeepSurv
-from soden import compiled
-from soden.gru import SeriesEncoder, last_state
+from soden import backends
+from soden.backends import mlp
+from soden.backends.gru import last_state
+from soden.gru import SeriesEncoder
 from soden.kernels import gru as kernels
 from soden.nets import MLP, seeded
 from soden.training import flatten_parameters
@@ -117,7 +119,9 @@ def test_gradients_arrive_where_training_looks_for_them() -> None:
         flat = flatten_parameters(net)
         x, seq = torch.ones(9, 2), series(9, 4, 3)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(compiled, "available", lambda available=available: available)
+            patch.setattr(backends, "available", lambda available=available: available)
+            net[0].choose_backend(), mlp.choose(net)
+            assert (net[0].backend is not None) == (net[1].backend is not None) == available
             net[1](net[0](x, seq)).square().sum().backward()
         assert flat.grad is not None
         found.append(flat.grad.double())
@@ -136,7 +140,7 @@ def test_what_torch_serves_is_torch_s() -> None:
     states.sum().backward()
     assert seq.grad is not None
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiled, "available", lambda: False)
+        patch.setattr(backends, "available", lambda: False)
         assert torch.equal(last_state(gru, seq.detach()), gru(seq)[1][0])
 
 

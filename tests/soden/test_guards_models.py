@@ -18,7 +18,9 @@ from baselines.cox import Cox
 from baselines.cox_time import CoxTime
 from baselines.network import Network
 from baselines.soden import SodenCox, SodenPH
-from soden import compiled, models, ode
+from soden import backends, models, ode
+from soden.backends import mlp
+from soden.backends import ode as fast
 from soden.concordance import concordance
 from soden.hazard import GeneralHazard, Solution
 from soden.likelihood import floored_log, nll_terms
@@ -226,10 +228,11 @@ def constant(level: float) -> GeneralHazard:
 def test_hazards_below_1e_8_count_as_1e_8(
     level: float, expected: float, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compiled, "available", lambda: way == "compiled")
+    monkeypatch.setattr(backends, "available", lambda: way == "compiled")
     net, (x, y, _) = constant(level), subjects(10)
     event, weight = torch.ones(10), torch.full((10,), 0.1)
-    value = net.nll(net.encode(x, None), y, event, weight, 6, 0.4)
+    fast.choose(net)
+    value = net.fastest.nll(net.encode(x, None), y, event, weight, 6, 0.4)
     h = math.log1p(math.exp(level))
     if math.isnan(expected):
         expected = -math.log(h)
@@ -272,7 +275,7 @@ def test_likelihoods_are_floored_as_a_whole_or_as_in_the_authors_code(nll: Any) 
 @pytest.mark.parametrize("way", ["compiled", "torch"])
 def test_a_blow_up_is_cut_before_it_becomes_inf_minus_inf(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """h = softplus(60 (Lambda + 1) - 10 (Lambda + 1)): without a bound Lambda is inf, and h is inf - inf."""
-    monkeypatch.setattr(compiled, "available", lambda: way == "compiled")
+    monkeypatch.setattr(backends, "available", lambda: way == "compiled")
     net = constant(0.0)
     first, second, last = net.net.linears()
     with torch.no_grad():
@@ -280,7 +283,8 @@ def test_a_blow_up_is_cut_before_it_becomes_inf_minus_inf(way: str, monkeypatch:
         second.weight[0, 0], second.weight[1, 1] = 60.0, 10.0
         last.weight[0, 0], last.weight[0, 1] = 1.0, -1.0
         x = torch.zeros(4, 3)
-        solution = net.dense(net.encode(x, None), torch.tensor(40.0), 64, 1.0)
+        fast.choose(net)
+        solution = net.fastest.dense(net.encode(x, None), torch.tensor(40.0), 64, 1.0)
         at = solution.at(torch.tensor([0.0, 10.0, 40.0]))
     assert torch.isfinite(solution.lam).all()
     assert solution.lam.max() <= ode.LARGEST
@@ -336,10 +340,11 @@ SHAPES = [(1, 5, 12, 1), (2, 33, 70, 7), (4, 16, 40, 3), (2, 36, 300, 6)]  # lay
 def test_the_compiled_likelihood_and_gradient_are_autograd_s(layers: int, width: int, n: int, steps: int) -> None:
     """Bounds: float32's 6e-8 through some hundred sums."""
     parts = (*subjects(n), torch.linspace(1, 2, n) / n)
-    assert compiled.serves(*parts)
+    assert backends.serves(*parts)
     net, (x, y, event, weight) = hazard(layers, width), parts
     x.requires_grad_()
-    ours = net.nll(x, y, event, weight, steps, 0.4)
+    fast.choose(net)
+    ours = net.fastest.nll(x, y, event, weight, steps, 0.4)
     exact, (u, y, event, weight) = hazard(layers, width).double(), (part.detach().double() for part in parts)
     u.requires_grad_()
     Lambda, lam = ode.integrate(lambda at, t: exact(at, t, u), y, steps, 0.4)
@@ -353,7 +358,10 @@ def test_the_compiled_likelihood_and_gradient_are_autograd_s(layers: int, width:
 @pytest.mark.parametrize(("layers", "width", "n", "steps"), [*SHAPES, (2, 8, 600, 4)])
 def test_compiled_solutions_are_torch_s(layers: int, width: int, n: int, steps: int) -> None:
     x, y, _ = subjects(n)
-    ours, theirs = hazard(layers, width), hazard(layers, width).double()
+    net, theirs = hazard(layers, width), hazard(layers, width).double()
+    fast.choose(net)
+    ours = net.fastest
+    assert type(ours) is fast.Compiled
     with torch.no_grad():
         ends = ours.solve(x, y, steps, 0.4)[:2], theirs.solve(x.double(), y.double(), steps, 0.4)[:2]
         t_max = torch.tensor(3.0)
@@ -366,7 +374,7 @@ def test_compiled_solutions_are_torch_s(layers: int, width: int, n: int, steps: 
 @pytest.mark.parametrize("batch_norm", [False, True])
 @pytest.mark.parametrize("way", ["compiled", "torch"])
 def test_all_pairs_at_once_are_each_pair_alone(batch_norm: bool, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "available", lambda: way == "compiled")
+    monkeypatch.setattr(backends, "available", lambda: way == "compiled")
     with seeded(0):
         net = Network(Encoder(3), {"width": 9, "layers": 2, "batch_norm": batch_norm}, outputs=1, with_time=True)
         for module in net.modules():
@@ -375,6 +383,7 @@ def test_all_pairs_at_once_are_each_pair_alone(batch_norm: bool, way: str, monke
                 nn.init.uniform_(module.weight), nn.init.normal_(module.bias)
     x, y, _ = subjects(30)
     net.eval()
+    mlp.choose(net)
     with torch.no_grad():
         grid = net.on_grid(x, y[:7])
         for k, t in enumerate(y[:7]):

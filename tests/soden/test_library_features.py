@@ -82,9 +82,9 @@ def test_a_warm_start_goes_on():
     first, weights = model.history_["train"][0], model.models_[0].net.state_dict()
     once = SODEN(**SMALL, validation_split=0).fit(X, TIME, EVENT)
     np.testing.assert_array_equal(once.history_["train"][0], first)
-    scale = model.scaling_.time
+    clock = model.scaling_.clock
     model.fit(X, 2 * TIME, EVENT)
-    assert model.scaling_.time == scale  # weights mean the same only in the same units
+    assert model.scaling_.clock is clock  # weights mean the same only in the same units
     model.fit(X, TIME, EVENT)
     assert model.history_["train"][0, 0] < first[0]
     moved = model.models_[0].net.state_dict()
@@ -129,9 +129,10 @@ def test_the_restricted_mean_of_exponentials(cls):
     """A constant hazard c: (1 - exp(-c h)) / c."""
     from test_library_truncation import set_hazard, softplus_inverse
 
-    model = cls(**SMALL).fit(X, TIME, EVENT)
+    model = cls(**SMALL, time_scale="linear").fit(X, TIME, EVENT)
+    unit = model.scaling_.clock.knots[1]
     for scale, horizon in ((300.0, None), (20.0, 500.0)):
-        set_hazard(model.models_[0], softplus_inverse(model.scaling_.time / scale), 0.0)
+        set_hazard(model.models_[0], softplus_inverse(unit / scale), 0.0)
         end = model.horizon_ if horizon is None else horizon
         expected = scale * -np.expm1(-end / scale)
         np.testing.assert_allclose(model.predict_expected(X, horizon=horizon), expected, rtol=1e-6)

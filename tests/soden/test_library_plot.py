@@ -80,6 +80,8 @@ def test_kaplan_meier_is_that_of_lifelines():
         assert found == pytest.approx((peer.survival_function_.loc[at].item(), low, high), abs=1e-6)
     assert kaplan_meier(TIME, EVENT, 0 * TIME, TIME.min() / 2) == (1.0, 1.0, 1.0)
     assert kaplan_meier(TIME, np.ones(200, bool), 0 * TIME, TIME.max()) == (0.0, 0.0, 0.0)
+    at_once = np.where(np.arange(200) < 20, 0.0, TIME)  # a tenth dies on the day it comes
+    assert kaplan_meier(at_once, np.ones(200, bool), 0 * TIME, TIME.min() / 2)[0] == pytest.approx(0.9)
 
 
 @pytest.mark.parametrize(

@@ -167,11 +167,11 @@ def test_files_that_are_no_models_are_refused_in_our_words(tmp_path):
     for name, other in {"less": {"params": None}, "more": {"params": state["params"] | {"charm": 1}}}.items():
         torch.save(state | other | {"version": "9.9"}, tmp_path / name)
         with pytest.raises(
-            ValueError, match=rf"{name} was saved by soden 9\.9 and cannot be read by this, 1\..*fit again"
+            ValueError, match=rf"{name} was saved by soden 9\.9 and cannot be read by this, 2\..*fit again"
         ):
             SODENPH.load(tmp_path / name)
     torch.save({"estimator": "SODENPH", "format": 99}, path)
-    with pytest.raises(ValueError, match="was saved in format 99, this soden reads 1; fit again"):
+    with pytest.raises(ValueError, match="was saved in format 99, this soden reads 1 to 2"):
         SODENPH.load(path)
     with pytest.raises(FileNotFoundError):
         SODENPH.load(tmp_path / "absent.pt")

@@ -38,7 +38,7 @@ def set_hazard(model, level, slope):
 
 def tiny(cls, **params):
     X = RNG.normal(size=(60, 2))
-    return X, cls(hidden=4, max_epochs=1, n_models=1, **params).fit(X, Y, DELTA, entry=ENTRY)
+    return X, cls(hidden=4, max_epochs=1, n_models=1, time_scale="linear", **params).fit(X, Y, DELTA, entry=ENTRY)
 
 
 @pytest.mark.parametrize("cls", CLASSES)
@@ -46,7 +46,7 @@ def test_truncated_exponentials(cls):
     """Closed form: -Delta log c + c (y - entry), from scipy's truncated density."""
     X, model = tiny(cls)
     rate = 0.7
-    set_hazard(model.models_[0], softplus_inverse(rate * model.scaling_.time), 0.0)
+    set_hazard(model.models_[0], softplus_inverse(rate * model.scaling_.clock.knots[1]), 0.0)
     law = stats.expon(scale=1 / rate)
     expected = np.where(DELTA, law.logpdf(Y), law.logsf(Y)) - law.logsf(ENTRY)
     assert model.log_likelihood(X, Y, DELTA, entry=ENTRY) == pytest.approx(expected.mean(), abs=1e-6)
@@ -60,7 +60,7 @@ def test_truncated_weibulls(cls):
     X, model = tiny(cls)
     entry, y = 1 + ENTRY, 1 + Y
     a = 40.0  # in the user's unit: 40 at t = 1
-    scale = model.scaling_.time
+    scale = model.scaling_.clock.knots[1]
     set_hazard(model.models_[0], 0.0, a * scale**2)  # lambda in scaled time is lambda * scale
     law = stats.weibull_min(2, scale=np.sqrt(2 / a))
     expected = np.where(DELTA, law.logpdf(y), law.logsf(y)) - law.logsf(entry)

@@ -59,8 +59,8 @@ def test_validation_and_likelihood_are_weighted_means(cls):
     repeated = model.log_likelihood(X[REPEATED], TIME[REPEATED], EVENT[REPEATED])
     assert weighted == pytest.approx(repeated, abs=1e-9)
     held_out = {"X_val": X, "time_val": TIME, "event_val": EVENT, "sample_weight_val": WEIGHT}
-    watched = cls(**WHOLE).fit(X, TIME, EVENT, **held_out)
-    shift = EVENT[REPEATED].mean() * np.log(watched.scaling_.time)
+    watched = cls(**WHOLE, time_scale="linear").fit(X, TIME, EVENT, **held_out)
+    shift = EVENT[REPEATED].mean() * np.log(watched.scaling_.clock.knots[1])
     # What early stopping watched is float32 on a mesh that is as fine as training needs.
     best = watched.log_likelihood(X[REPEATED], TIME[REPEATED], EVENT[REPEATED]) + shift
     assert -watched.reports_[0].valid_loss == pytest.approx(best, abs=2e-3)

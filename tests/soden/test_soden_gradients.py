@@ -14,7 +14,7 @@ from torch import Tensor
 import soden.adjoint
 from benchmarks.registry import model
 from soden.adjoint import AdjointSolver, DirectSolver
-from soden.fused import FusedSolve
+from soden.backends import ode as fast
 from soden.gru import SeriesEncoder
 from soden.hazard import CoxHazard, GeneralHazard, Hazard, PHHazard
 from soden.likelihood import floored_log, nll_terms
@@ -43,7 +43,8 @@ def subjects(n: int = 12, seed: int = 1) -> tuple[Tensor, Tensor, Tensor]:
 
 def solved(net: Hazard, x: Tensor, y: Tensor, steps: int, seq: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """Lambda(y) and lambda(y) by the fast scheme."""
-    return net.solve(net.encode(x, seq), y, steps, TAU)[:2]
+    fast.choose(net)
+    return net.fastest.solve(net.encode(x, seq), y, steps, TAU)[:2]
 
 
 def gradient(net: Hazard, Lambda: Tensor, lam: Tensor, event: Tensor) -> Tensor:
@@ -85,11 +86,20 @@ def test_finite_differences() -> None:
     assert isinstance(net, GeneralHazard)
     x, y, _ = subjects(4)
     first, second, last = (layer for layer in net.net if isinstance(layer, torch.nn.Linear))
-    z = net._of_features(net.encode(x, None)).detach().requires_grad_()
+    z = net.of_features(net.encode(x, None)).detach().requires_grad_()
     w = first.weight[:, :2].t().detach().clone().requires_grad_()
     weights = [p.detach().clone().requires_grad_() for p in (second.weight, second.bias, last.weight, last.bias)]
     mesh = make_mesh(y, 3, TAU)
-    assert torch.autograd.gradcheck(lambda z, w, *rest: FusedSolve.apply(z, mesh, w, *rest), (z, w, *weights))
+    layers = [second.weight, second.bias, last.weight, last.bias]
+
+    def solve(z: Tensor, w: Tensor, *values: Tensor) -> tuple[Tensor, Tensor]:
+        with torch.no_grad():
+            for parameter, value in zip(layers, values, strict=True):
+                parameter.copy_(value)
+        ends: tuple[Tensor, Tensor] = fast.Solve.apply(net, z, mesh, w, *values)
+        return ends
+
+    assert torch.autograd.gradcheck(solve, (z, w, *weights))
 
 
 @pytest.mark.parametrize("cls", [PHHazard, CoxHazard])

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from baselines.chunked import chunked_mean
 from baselines.deepsurv import DeepSurv
-from soden import compiled
+from soden import backends
 from soden.gru import SeriesEncoder
 from soden.nets import MLP, Encoder, seeded
 from soden.training import RMSProp, clip, flatten_parameters, resolve_device, run_training
@@ -129,7 +129,7 @@ def test_the_compiled_step_is_the_one_in_torch(
     weights, gradients = torch.randn(300, generator=generator), torch.randn(20, 300, generator=generator)
     ends = []
     for available in (True, False):
-        monkeypatch.setattr(compiled, "available", lambda available=available: available)
+        monkeypatch.setattr(backends, "available", lambda available=available: available)
         mine = weights.clone()
         optimiser = RMSProp(mine, 1e-2, 1e-3, momentum, largest)
         for gradient in gradients:

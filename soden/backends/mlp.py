@@ -1,77 +1,41 @@
-"""MLPs through the compiled loops of `soden.kernels`, as torch functions with gradients.
-
-Served are float32 tensors on the CPU, where numba is installed; all else takes torch's way, which gives the same
-numbers up to rounding.
-"""
+"""MLPs through compiled loops, as torch functions with gradients."""
 
 from __future__ import annotations
 
-from functools import cache
-from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-if TYPE_CHECKING:
-    from soden.nets import MLP
+from soden.backends import BLOCK, Array, array, borrow, columns, give_back, serves
+from soden.nets import MLP
 
-Array = npt.NDArray[np.float32]
-BLOCK = 512  # subjects at a time where nothing is kept for a backward pass: a layer's values then stay in the cache
-LINE = 16  # numbers in a line of the cache, at whose start a vector is read fastest
 MOMENTUM = 0.1  # torch's, of batch norm's running means
 
 
-@cache
-def available() -> bool:
-    """Whether numba is installed."""
-    return find_spec("numba") is not None
+def choose(net: nn.Module) -> None:
+    """Give every MLP inside `net` its backend: compiled if it is as built, in float32 on the CPU; else none."""
+    for module in net.modules():
+        if isinstance(module, MLP):
+            module.backend = CompiledMLP() if module.as_built() and serves(module.first.weight) else None
 
 
-def serves(*tensors: Tensor) -> bool:
-    """Whether these can be computed with here."""
-    for t in tensors:  # asked several times per step: a generator would cost more than the answer
-        if t.dtype is not torch.float32 or not t.is_cpu:
-            return False
-    return available()
+class CompiledMLP:
+    """Computes an MLP by `soden.kernels.mlp`, or in torch where type, device or mode are others."""
 
+    def __call__(self, net: MLP, x: Tensor) -> Tensor:
+        """(n, inputs) -> (n, outputs): with gradients while training, without them afterwards."""
+        if serves(x, net.first.weight) and net.training == torch.is_grad_enabled():
+            return train(net, x) if net.training else apply(net, x)
+        return net.in_torch(x)
 
-def array(tensor: Tensor) -> Array:
-    """The tensor's own memory."""
-    values: Array = tensor.detach().numpy()
-    return values
-
-
-def columns(x: Tensor) -> Array:
-    """One column per subject."""
-    return np.ascontiguousarray(array(x).T)
-
-
-_spare: list[Array] = []
-
-
-def borrow(size: int) -> Array:
-    """Memory for so many numbers, what is in it is anybody's; to be given back.
-
-    Fresh memory of some megabytes comes as pages that the system clears first, which takes longer than a step.
-    """
-    for i, space in enumerate(_spare):
-        if len(space) >= size:
-            return _spare.pop(i)
-    space = np.empty(size + LINE, np.float32)
-    offset = -space.ctypes.data // space.itemsize % LINE
-    return space[offset : offset + size]
-
-
-def give_back(space: Array) -> None:
-    """Let the next one have it."""
-    _spare.append(space)
-    if len(_spare) > 4:
-        _spare.sort(key=len)
-        del _spare[0]
+    def after_first(self, net: MLP, u: Tensor) -> Tensor:
+        """Outputs (outputs, n) from the first layer's outputs u (width, n), which is overwritten; no gradients."""
+        if serves(u, net.first.weight):
+            return torch.from_numpy(_after_first(net, np.ascontiguousarray(array(u))))
+        return net.after_first_in_torch(u)
 
 
 class _Train(torch.autograd.Function):
@@ -132,11 +96,6 @@ def apply(net: MLP, x: Tensor) -> Tensor:
         loops.affine(W, columns(part), b, u)
         parts.append(_after_first(net, u))
     return torch.from_numpy(np.concatenate(parts, axis=1).T)
-
-
-def apply_after_first(net: MLP, u: Tensor) -> Tensor:
-    """The same from the first layer's outputs u (width, n), which is overwritten: (outputs, n)."""
-    return torch.from_numpy(_after_first(net, np.ascontiguousarray(array(u))))
 
 
 def _after_first(net: MLP, u: Array) -> Array:
