@@ -99,7 +99,7 @@ class Dataset:
             wanted = fields.pop("sha256")
             dataset = cls(**fields)
         except FileNotFoundError:
-            raise FileNotFoundError(f"no data set file {path}; make it with `python -m benchmarks data`") from None
+            raise FileNotFoundError(f"no data set file {path}; `python -m benchmarks run` makes it") from None
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path} is not a readable data set file ({error}); delete it and run again") from error
         if dataset.sha256() != wanted:

@@ -25,7 +25,8 @@ def replacing(path: Path) -> Iterator[Path]:
     part = Path(name)
     try:
         yield part
-        part.chmod(0o644)  # mkstemp gives 0600; a shared results folder must stay readable for the group
+        os.umask(umask := os.umask(0))  # the only way to ask for it
+        part.chmod(0o666 & ~umask)  # as any new file; mkstemp gives 0600, which a group could not read
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)

@@ -10,6 +10,7 @@ NAME = "metabric"
 LABEL = "METABRIC"
 SEARCH = {"batch_size": (32, 64, 128, 256), "intervals": (10, 50, 100, 200, 400)}
 N_SPLITS = 10
+CONVENTION = "published"
 
 FILE = KatzmanFile(
     "metabric/metabric_IHC4_clinical_train_test.h5",

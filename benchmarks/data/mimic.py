@@ -10,7 +10,9 @@ NAME = "mimic"
 LABEL = "MIMIC"
 SEARCH = {"batch_size": (512, 1024), "intervals": (50, 100, 200, 400, 800)}
 N_SPLITS = 5
+CONVENTION = "published"
 SPLIT_KEY = "mimic"
+CREDENTIALED = True  # unless the table has a mark: the open demo, or invented
 
 
 def load(settings: DataSettings) -> Dataset:

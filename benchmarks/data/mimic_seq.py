@@ -9,7 +9,9 @@ NAME = "mimic_seq"
 LABEL = "MIMIC-SEQ"
 SEARCH = {"batch_size": (512, 1024), "intervals": (50, 100, 200, 400, 800)}
 N_SPLITS = 5
+CONVENTION = "published"
 SERIES = True
+CREDENTIALED = True  # unless the table has a mark: the open demo, or invented
 SPLIT_KEY = "mimic"  # the same patients in the same order, so the same splits
 STATIC = ("age", "aids", "hem", "mets", "admissiontype")
 

@@ -29,15 +29,30 @@ class DatasetModule(Protocol):
 
 
 @cache
-def _modules() -> dict[str, DatasetModule]:
+def _all() -> tuple[dict[str, DatasetModule], dict[str, str]]:
+    """The data sets by name, and what is wrong with the files that cannot be imported or lack something."""
     found: dict[str, DatasetModule] = {}
+    broken: dict[str, str] = {}
     for info in pkgutil.iter_modules(import_module("benchmarks.data").__path__):
         if info.ispkg:
             continue
-        module = import_module(f"benchmarks.data.{info.name}")
-        if hasattr(module, "NAME"):
-            found[info.name] = _checked(info.name, module)
-    return found
+        try:
+            module = import_module(f"benchmarks.data.{info.name}")
+            if hasattr(module, "NAME"):
+                found[info.name] = _checked(info.name, module)
+        except Exception as error:  # whatever a file raises when it is imported: the other data sets do not need it
+            where = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
+            broken[info.name] = f"benchmarks/data/{info.name}.py{where} cannot be used: {error}"
+    return found, broken
+
+
+def _modules() -> dict[str, DatasetModule]:
+    return _all()[0]
+
+
+def faults() -> list[str]:
+    """What keeps files of this folder from being data sets."""
+    return list(_all()[1].values())
 
 
 def _checked(file: str, module: object) -> DatasetModule:
@@ -61,7 +76,8 @@ def names() -> tuple[str, ...]:
 def module(name: str) -> DatasetModule:
     """Return the module of a data set."""
     if name not in _modules():
-        raise ValueError(f"unknown data set {name!r}; choose among {', '.join(names())}")
+        wrong = "".join(f"; {fault}" for fault in faults())
+        raise ValueError(f"unknown data set {name!r}; choose among {', '.join(names())}{wrong}")
     return _modules()[name]
 
 
@@ -73,6 +89,16 @@ def load(name: str, settings: DataSettings | None = None) -> Dataset:
 def has_series(name: str) -> bool:
     """Whether its subjects have series; their encoder is then part of a model's code."""
     return bool(getattr(module(name), "SERIES", False))
+
+
+def convention_of(name: str, configured: str) -> str:
+    """How the metrics of a data set are computed: as configured or, by "auto", as its file says."""
+    return str(getattr(module(name), "CONVENTION", "text")) if configured == "auto" else configured
+
+
+def credentialed(name: str, mark: str) -> bool:
+    """Whether only people with credentials may see its rows; a mark says that they are the demo's or invented."""
+    return not mark and bool(getattr(_modules().get(name), "CREDENTIALED", False))
 
 
 def split_key(name: str) -> str:

@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+
+def key(default: Any, description: str, **rules: Any) -> Any:
+    """A field of the configuration: its default, a description, and rules of the JSON schema beyond its type."""
+    metadata = {"description": description, **rules}
+    if isinstance(default, type):  # a section
+        return field(default_factory=default, metadata=metadata)
+    if isinstance(default, dict):
+        return field(default_factory=lambda: dict(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
 
 
 def default_cache() -> Path:
@@ -19,13 +27,10 @@ def default_cache() -> Path:
 
 
 def data_folders(chosen: str | Path | None = None) -> tuple[Path, ...]:
-    """The chosen one, else those of SODEN_DATA (several are joined as in PATH), else ../shared/data if it exists."""
+    """The chosen one, else those of SODEN_DATA (several are joined as in PATH); none if neither is given."""
     if chosen:
         return (Path(chosen),)
-    if several := os.environ.get("SODEN_DATA"):
-        return tuple(Path(part) for part in several.split(os.pathsep) if part)
-    beside = ROOT.parent / "shared" / "data"
-    return (beside,) if beside.is_dir() else ()
+    return tuple(Path(part) for part in os.environ.get("SODEN_DATA", "").split(os.pathsep) if part)
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,3 @@ class DataSettings:
         object.__setattr__(self, "cache", Path(self.cache).expanduser())
         if self.simulated_n < 2:
             raise ValueError(f"the simulation needs at least two subjects; got simulated_n = {self.simulated_n}")
-
-    def option(self, name: str, key: str, default: Any = None) -> Any:
-        """One option of one data set."""
-        return self.options.get(name, {}).get(key, default)

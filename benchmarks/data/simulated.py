@@ -15,6 +15,7 @@ NAME = "simulated"
 LABEL = "SIMULATED"
 SEARCH = {"batch_size": (128, 256, 512), "intervals": (10, 50, 100, 200, 400)}
 N_SPLITS = 10
+CONVENTION = "published"
 
 FloatArray = npt.NDArray[np.float64]
 CENSORED_BEFORE = 2.0  # C ~ U(0, 2)
@@ -54,7 +55,7 @@ def simulate(n: int, seed: int, repetition: int = 0) -> Dataset:
 
 def load(settings: DataSettings) -> Dataset:
     """Return the simulation of the configured size; the option `repetition` gives another independent draw."""
-    return simulate(settings.simulated_n, settings.seed, int(settings.option(NAME, "repetition", 0)))
+    return simulate(settings.simulated_n, settings.seed, int(settings.options.get(NAME, {}).get("repetition", 0)))
 
 
 def _groups(x: npt.ArrayLike, t: npt.ArrayLike) -> tuple[npt.NDArray[Any], FloatArray]:

@@ -18,7 +18,7 @@ from benchmarks.seeds import rng_for
 Index = npt.NDArray[np.int64]
 PARTS = ("train", "valid", "test")
 HOW = ("drawn", "released", "auto")
-RELEASED = Path(__file__).with_name("released_splits.npz")  # row numbers alone; made by benchmarks/data/released.py
+RELEASED = Path(__file__).with_name("released_splits.npz")  # row numbers alone; made by benchmarks/studies/released.py
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ class Split:
             arrays = read_npz(path)
             return cls(arrays["train"], arrays["valid"], arrays["test"])
         except FileNotFoundError:
-            raise FileNotFoundError(f"no split file {path}; make it with `python -m benchmarks split`") from None
+            raise FileNotFoundError(f"no split file {path}; `python -m benchmarks run` makes it") from None
         except (KeyError, ValueError) as error:
             raise ValueError(f"{path} is not a readable split file ({error}); make it again") from error
 

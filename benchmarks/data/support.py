@@ -12,6 +12,7 @@ NAME = "support"
 LABEL = "SUPPORT"
 SEARCH = {"batch_size": (128, 256, 512), "intervals": (10, 50, 100, 200, 400)}
 N_SPLITS = 10
+CONVENTION = "published"
 
 FILE = KatzmanFile(
     "support/support_train_test.h5",

@@ -82,9 +82,7 @@ def test_the_hash_sees_content_and_not_the_source() -> None:
 
 def test_broken_files_are_named(tmp_path: Path) -> None:
     path = tmp_path / "toy.npz"
-    with pytest.raises(
-        FileNotFoundError, match=r"no data set file .*toy\.npz; make it with `python -m benchmarks data`"
-    ):
+    with pytest.raises(FileNotFoundError, match=r"no data set file .*toy\.npz; `python -m benchmarks run` makes it"):
         Dataset.load(path)
     small().save(path)
     whole = path.read_bytes()

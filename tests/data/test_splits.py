@@ -120,7 +120,7 @@ def test_saved_splits_come_back(tmp_path: Path) -> None:
     split.save(tmp_path / "s" / "1.npz")
     assert Split.load(tmp_path / "s" / "1.npz").sha256() == split.sha256()
     assert [path.name for path in (tmp_path / "s").iterdir()] == ["1.npz"]
-    with pytest.raises(FileNotFoundError, match=r"no split file .*2\.npz; make it with `python -m benchmarks split`"):
+    with pytest.raises(FileNotFoundError, match=r"no split file .*2\.npz; `python -m benchmarks run` makes it"):
         Split.load(tmp_path / "2.npz")
     (tmp_path / "s" / "1.npz").write_bytes(b"damaged")
     with pytest.raises(ValueError, match=r"1\.npz is not a readable split file .*make it again"):

@@ -55,7 +55,6 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.slow
 def test_both_agree_on_the_open_demo(tmp_path: Path) -> None:
     expected = compare(beside("mimic-iii-demo"), tmp_path / "out")
     # Counted once from the demo's tables before either implementation existed, but for the 93: blood gases count in

@@ -9,6 +9,7 @@ from support.mimic_hand import Hospital
 from benchmarks.__main__ import main
 from benchmarks.data.mimic3 import MimicOptions, build
 from benchmarks.data.mimic3.checks import verdict
+from benchmarks.data.mimic3.small_cells import HIDDEN, SmallCells
 from benchmarks.data.mimic3.tables import facts
 
 
@@ -66,27 +67,54 @@ def test_figures_of_the_hospital_are_computed_as_published_ones(ward: Hospital, 
     assert set(checks["verdict"]) == {"", "not judged"}
 
 
-def test_real_tables_are_judged(ward: Hospital, tmp_path: Path) -> None:
-    raw = ward.write(tmp_path / "raw")
+def as_if_real(ward: Hospital, folder: Path) -> Path:
+    """Build from the hand-made tables without the mark that says that they are invented."""
+    raw = ward.write(folder / "raw")
     (raw / "SYNTHETIC.txt").unlink()
     with pytest.warns(UserWarning, match="rows where|leaves"):
-        build(raw, tmp_path / "out", MimicOptions(row_counts="warn"))
-    checks = checks_of(tmp_path / "out")
-    assert checks.loc[("rows", "PATIENTS"), ["value", "verdict"]].tolist() == ["13", "off"]
+        build(raw, folder / "out", MimicOptions(row_counts="warn"))
+    return folder / "out"
+
+
+def test_real_tables_are_judged(ward: Hospital, tmp_path: Path) -> None:
+    for i in range(8):
+        ward.patient(**(dict.fromkeys(("dod", "dod_hosp", "deathtime", "discharge"), 2400) if i % 2 else {}))
+    checks = checks_of(as_if_real(ward, tmp_path))
+    assert checks.loc[("rows", "PATIENTS"), ["value", "verdict"]].tolist() == ["21", "off"]
     assert checks.loc[("outcome", "censoring_rate"), ["value", "verdict"]].tolist() == ["0.5", "off"]
+    assert (
+        "run of 2018, with its first-admission bug" in checks.loc[("original", "of these a span over 24 h"), "source"]
+    )
 
 
-def test_no_single_patient_is_in_it(ward: Hospital, tmp_path: Path) -> None:
-    """Minima and maxima are somebody's values, and so are medians and counts of very few."""
-    person = ward.patient()
+def test_no_small_group_is_in_it(ward: Hospital, tmp_path: Path) -> None:
+    """Of 14 patients one has metastases and a bilirubin, one has no heart rate, one is from another system."""
+    person, other = ward.patient(), ward.patient(filler=False)
     person.diagnosis("1970")
     person.lab(1, 50885, 7.5)
-    build(ward.write(tmp_path / "raw"), tmp_path / "out")
-    checks = checks_of(tmp_path / "out")
+    for hours in (1, 40):
+        other.chart(hours, 51, 111)
+    out = as_if_real(ward, tmp_path)
+    checks, text = checks_of(out), (out / "checks.csv").read_text()
+    value = checks["value"]
+    assert value["count", "mets"] == value["share missing", "bilirubin_max"] == HIDDEN
+    assert value["count", "aids"] == "0"
+    assert value["share missing", "heartrate_max"] == HIDDEN
+    assert value["median", "bilirubin_max"] == value["1st percentile", "heartrate_max"] == HIDDEN
+    assert value["outcome", "censoring_rate"] == HIDDEN  # 8 of 14
+    assert value["outcome", "n"] == "14"
+    assert (value["flow", "rule 3"], value["flow", "rule 4"]) == (HIDDEN, "14")  # 15 would tell of one patient
+    assert "7.5" not in text
     assert not {"min", "max"} & set(checks.index.get_level_values("check"))
-    assert checks.loc[("count", "mets"), "value"] == "under 10"
-    assert checks.loc[("median", "bilirubin_max"), "value"] == ""
-    assert "7.5" not in (tmp_path / "out" / "checks.csv").read_text()
+
+
+def test_groups_that_add_up_are_hidden_together() -> None:
+    cells = SmallCells(credentialed=True)
+    assert cells.nested([46_520, 38_425, 35_309, 35_304, 35_304]) == [46_520, 38_425, HIDDEN, 35_304, 35_304]
+    assert cells.nested([60, 55, 50, 45, 40]) == [60, HIDDEN, 50, HIDDEN, 40]
+    assert [cells.share(k, 90) for k in (0, 1, 10, 80, 81, 90)] == [0.0, HIDDEN, 1 / 9, 8 / 9, HIDDEN, 1.0]
+    assert [cells.count(n, 100) for n in (0, 9, 10, 91, 100, 109, 110)] == [0, HIDDEN, 10, HIDDEN, 100, HIDDEN, 110]
+    assert SmallCells(credentialed=False).nested([3, 2, 1]) == [3, 2, 1]
 
 
 def test_check_prints_a_table_to_paste(ward: Hospital, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,6 +124,6 @@ def test_check_prints_a_table_to_paste(ward: Hospital, tmp_path: Path, capsys: p
     assert lines[0] == "Built from synthetic tables; choices other than the defaults: {'min_age': 18.0}."
     assert lines[2] == "| check | name | value | published | within | verdict | source |"
     assert all(line.count("|") == 8 for line in lines[2:-2])
-    assert lines[-1] == "27 public figures: 27 not judged"
+    assert lines[-1] == "32 public figures: 32 not judged"
     assert main(["mimic", "check", "--built", str(tmp_path)]) == 1
     assert "is not a finished build; run `python -m benchmarks mimic build` first" in capsys.readouterr().err

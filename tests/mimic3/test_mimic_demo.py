@@ -33,8 +33,6 @@ def result(out: Path) -> Result:
 
 
 def test_funnel(result: Result) -> None:
-    """100 -> 92 -> 90 was counted without blood gases; a gas six hours before INTIME makes one span long enough."""
-    assert result.flow["left_without_gases"].tolist() == [100, 100, 100, 100, 100, 92, 90, 90]
     assert result.flow["left"].tolist() == [100, 100, 100, 100, 100, 93, 90, 90]
 
 
@@ -79,14 +77,14 @@ def test_hours_observed(out: Path, tmp_path: Path) -> None:
         connection.execute("DROP TABLE clock")
         connection.execute(
             "CREATE TABLE clock AS SELECT hadm_id, min(charttime) AS first_time, max(charttime) AS last_time, "
-            "epoch(max(charttime)) - epoch(min(charttime)) AS span, span AS span_without_gases FROM point GROUP BY ALL"
+            "epoch(max(charttime)) - epoch(min(charttime)) AS span FROM point GROUP BY ALL"
         )
         run_sql(connection, "labels", MimicOptions().choices())
-        share = build_series(connection, MimicOptions(), tmp_path / "seq.parquet")
+        observed = build_series(connection, MimicOptions(), tmp_path / "seq.parquet")
         first = connection.execute("SELECT median(epoch(first_time) - epoch(intime)) / 3600 FROM kept").fetchall()[0][0]
     wanted = {"heart_rate": 0.84, "sysbp": 0.83, "urine": 0.63, "gcs_eyes": 0.32, "tempc": 0.32, "potassium": 0.13}
     wanted |= {"sodium": 0.12, "bun": 0.10, "bicarbonate": 0.10, "wbc": 0.10, "bilirubin": 0.03}
-    assert {name: round(share[name], 2) for name in wanted} == wanted
+    assert {name: round(observed[name].share, 2) for name in wanted} == wanted
     assert round(first, 1) == -2.0
 
 

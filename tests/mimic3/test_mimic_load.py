@@ -7,10 +7,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from support.mimic_hand import Hospital
 
 from benchmarks import data
 from benchmarks.__main__ import main
+from benchmarks.data.mimic3 import MimicOptions
+from benchmarks.data.mimic3.cohort import build_cohort
+from benchmarks.data.mimic3.events import TABLES, build_events
+from benchmarks.data.mimic3.features import build_features
 from benchmarks.data.mimic3.load import read_built
 
 
@@ -75,22 +80,25 @@ def test_unfinished_build(tmp_path: Path) -> None:
 
 
 def test_files_of_different_builds(raw: Path, tmp_path: Path) -> None:
-    assert main(["mimic", "build", "--raw", str(raw), "--out", str(tmp_path), "--no-progress"]) == 0
-    hours = pd.read_parquet(tmp_path / "mimic_seq.parquet")
-    hours.assign(subject_id=hours["subject_id"] + 1).to_parquet(tmp_path / "mimic_seq.parquet")
+    assert main(["mimic", "build", "--raw", str(raw), "--out", str(tmp_path / "out"), "--quiet"]) == 0
+    hours = pd.read_parquet(tmp_path / "out" / "mimic_seq.parquet")
+    hours.assign(subject_id=hours["subject_id"] + 1).to_parquet(tmp_path / "out" / "mimic_seq.parquet")
     with pytest.raises(ValueError, match="hold different patients; build both again"):
-        read_built(tmp_path)
+        read_built(tmp_path / "out")
 
 
 def test_stages_give_what_build_gives(raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    one, stages = str(tmp_path / "one"), str(tmp_path / "stages")
-    choices = ["--min-age", "16", "--options", json.dumps({"age_over_89": "91.4"}), "--no-progress"]
-    assert main(["mimic", "build", "--raw", str(raw), "--out", one, *choices]) == 0
-    assert "7        4    35304  alive 24 hours after INTIME" in capsys.readouterr().out
-    assert main(["mimic", "cohort", "--raw", str(raw), "--out", stages, *choices]) == 0
-    for table in ("services", "diagnoses_icd", "procedureevents_mv", "outputevents", "labevents", "CHARTEVENTS"):
-        assert main(["mimic", "events", "--table", table, "--raw", str(raw), "--out", stages, *choices]) == 0
-    assert main(["mimic", "features", "--out", stages, *choices]) == 0
+    one, stages = str(tmp_path / "one"), tmp_path / "stages"
+    chosen = {"min_age": 16.0, "age_over_89": "91.4"}
+    (tmp_path / "mine.yaml").write_text(yaml.dump({"data": {"mimic": {"options": chosen}}}))
+    arguments = ["--raw", str(raw), "--out", one, "--configfile", str(tmp_path / "mine.yaml"), "--quiet"]
+    assert main(["mimic", "build", *arguments]) == 0
+    assert "7           4    35304  alive 24 hours after INTIME" in capsys.readouterr().out
+    options = MimicOptions.of(chosen)
+    assert build_cohort(raw, stages, options) == "synthetic"
+    for table in TABLES:
+        build_events(raw, stages, table, options)
+    build_features(stages, options)
     files = {path.relative_to(one) for path in Path(one).rglob("*") if path.is_file()}
     assert files == {path.relative_to(stages) for path in Path(stages).rglob("*") if path.is_file()}
     for file in files:
@@ -100,20 +108,20 @@ def test_stages_give_what_build_gives(raw: Path, tmp_path: Path, capsys: pytest.
 
 def test_git_ignores_what_is_built(raw: Path, tmp_path: Path) -> None:
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
-    assert main(["mimic", "build", "--raw", str(raw), "--out", str(tmp_path / "out"), "--no-progress"]) == 0
+    assert main(["mimic", "build", "--raw", str(raw), "--out", str(tmp_path / "out"), "--quiet"]) == 0
     status = subprocess.run(["git", "-C", str(tmp_path), "status", "--porcelain"], capture_output=True, check=True)
     assert status.stdout == b""
 
 
-def test_errors_are_one_line(tmp_path: Path, raw: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["mimic", "build", "--raw", str(tmp_path / "no"), "--out", str(tmp_path / "out")]) == 1
-    assert main(["mimic", "build", "--raw", str(raw), "--out", str(tmp_path), "--options", '{"max_age": 3}']) == 1
-    first, second = capsys.readouterr().err.splitlines()
-    assert first.startswith("mimic: no folder")
-    assert second.startswith("mimic: unknown option max_age; there are seq_features, admission_type")
+    assert not (tmp_path / "out").exists()
+    error = capsys.readouterr().err
+    assert error.startswith("mimic: no folder")
+    assert error.count("\n") == 1
 
 
 def test_raw_may_come_from_the_variable(raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MIMIC_III", str(raw))
-    assert main(["mimic", "cohort", "--out", str(tmp_path / "out"), "--no-progress"]) == 0
-    assert (tmp_path / "out" / "cohort.json").exists()
+    assert main(["mimic", "build", "--out", str(tmp_path / "out"), "--quiet"]) == 0
+    assert (tmp_path / "out" / "build.json").exists()

@@ -112,7 +112,7 @@ def test_only_needed_columns_items_and_stays_are_kept(ward: Hospital, tmp_path: 
     raw = ward.write(tmp_path / "raw")
     build(raw, tmp_path / "out")
     kept = pq.read_table(tmp_path / "out/events/chartevents.parquet")
-    assert kept.column_names == ["icustay_id", "itemid", "charttime", "value", "valuenum"]
+    assert kept.column_names == ["subject_id", "hadm_id", "icustay_id", "itemid", "charttime", "value", "valuenum"]
     # 4 per patient and one of the bystander stay, the two others of the fixture go.
     assert kept.num_rows == 3 * 4 + 1
     assert raw_rows(tmp_path / "out/events/chartevents.parquet") == 3 * 4 + 3

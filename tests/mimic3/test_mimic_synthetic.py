@@ -14,7 +14,7 @@ from benchmarks.data.mimic3 import MimicError, build
 from benchmarks.data.mimic3.synthesise import write, writer
 from benchmarks.data.mimic3.synthesise.people import death_years
 from benchmarks.data.mimic3.synthesise.tables import COLUMNS, schema_of, to_arrow
-from benchmarks.data.mimic3.tables import SYNTHETIC_MARKER
+from benchmarks.data.mimic3.tables import SYNTHETIC_MARKER, facts
 
 Tables = dict[str, pd.DataFrame]
 PATIENTS = 900
@@ -52,6 +52,44 @@ def test_columns_are_those_of_the_real_tables(folder: Path) -> None:
     for table in COLUMNS:
         with gzip.open(demo / f"{table}.csv.gz", "rt") as real, gzip.open(folder / f"{table}.csv.gz", "rt") as made:
             assert made.readline().strip().upper() == real.readline().strip().upper()
+
+
+# NOT NULL in the schema of mimic-code (buildmimic/postgres/postgres_create_tables.sql), besides ROW_ID.
+FILLED = {
+    "PATIENTS": "SUBJECT_ID GENDER DOB EXPIRE_FLAG",
+    "ADMISSIONS": "SUBJECT_ID HADM_ID ADMITTIME DISCHTIME ADMISSION_TYPE ADMISSION_LOCATION DISCHARGE_LOCATION "
+    "INSURANCE ETHNICITY HAS_CHARTEVENTS_DATA",
+    "ICUSTAYS": "SUBJECT_ID HADM_ID ICUSTAY_ID DBSOURCE FIRST_CAREUNIT LAST_CAREUNIT FIRST_WARDID LAST_WARDID INTIME",
+    "SERVICES": "SUBJECT_ID HADM_ID TRANSFERTIME",
+    "DIAGNOSES_ICD": "SUBJECT_ID HADM_ID",
+    "CHARTEVENTS": "SUBJECT_ID",
+    "LABEVENTS": "SUBJECT_ID ITEMID",
+    "OUTPUTEVENTS": "SUBJECT_ID",
+    "PROCEDUREEVENTS_MV": "SUBJECT_ID HADM_ID",
+    "D_ITEMS": "ITEMID",
+    "D_LABITEMS": "ITEMID LABEL FLUID CATEGORY",
+}
+UNIQUE = {"PATIENTS": "SUBJECT_ID", "ADMISSIONS": "HADM_ID", "ICUSTAYS": "ICUSTAY_ID"}
+UNIQUE |= {"D_ITEMS": "ITEMID", "D_LABITEMS": "ITEMID"}
+
+
+@pytest.mark.parametrize("table", FILLED)
+def test_the_schema_of_v1_4_takes_the_rows(tables: Tables, table: str) -> None:
+    assert not tables[table][FILLED[table].split()].isna().any(axis=None)
+    if table in UNIQUE:
+        assert tables[table][UNIQUE[table]].is_unique
+
+
+def test_the_original_s_sql_can_compute_with_the_rows(tables: Tables) -> None:
+    """Texts are those it lists; no gas is so large that its exponential, 1 / (1 + exp(-z)), is out of range."""
+    known = {(int(fact["itemid"]), fact["text"]) for fact in facts("texts")}
+    listed = charted(tables, *{item for item, _ in known}).dropna(subset="VALUE")
+    assert set(zip(listed["ITEMID"], listed["VALUE"].str.strip(), strict=True)) <= known
+    off = {text for item, text in known if item == 467} - {"CPAP Mask", "Bipap Mask"}
+    assert off <= set(charted(tables, 467)["VALUE"].str.strip())
+    labs = tables["LABEVENTS"]
+    assert labs.loc[labs["ITEMID"].between(50_800, 50_826), "VALUENUM"].max() < 1000
+    assert (charted(tables, 3420, 3422)["VALUENUM"] > 0).all()  # it divides by these
 
 
 def charted(t: Tables, *items: int) -> pd.DataFrame:

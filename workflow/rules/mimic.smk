@@ -11,13 +11,10 @@ rule mimic_synthesise:
         mem_mb=2000,
         runtime=60,
     params:
-        patients=config["data"]["mimic"]["synthetic_patients"],
-        seed=config["seed"],
-        out=lambda wildcards, output: str(Path(output[0]).parent),
-        code=code.of_mimic(),
+        uses=uses("mimic", "synthesise"),
+        job=job("mimic", "synthesise"),
     shell:
-        "python -m benchmarks mimic synthesise --patients {params.patients:q} --seed {params.seed:q} "
-        "--out {params.out:q} > {log:q} 2>&1"
+        'PYTHONPATH="$SODEN_CLONE" "$SODEN_PYTHON" -m benchmarks {params.job:q} > {log:q} 2>&1'
 
 
 rule mimic_cohort:
@@ -35,15 +32,10 @@ rule mimic_cohort:
         mem_mb=2000,
         runtime=30,
     params:
-        raw=mimic_raw(),
-        options=mimic_choices(
-            "min_age", "death_time", "row_counts", "censor_without_dod_hosp"
-        ),
-        out=lambda wildcards, output: str(Path(output.cohort).parent),
-        code=code.of_mimic(),
+        uses=uses("mimic", "cohort"),
+        job=job("mimic", "cohort"),
     shell:
-        "python -m benchmarks mimic cohort --raw {params.raw:q} --out {params.out:q} "
-        "--options {params.options:q} > {log:q} 2>&1"
+        'PYTHONPATH="$SODEN_CLONE" "$SODEN_PYTHON" -m benchmarks {params.job:q} > {log:q} 2>&1'
 
 
 rule mimic_events:
@@ -62,13 +54,10 @@ rule mimic_events:
         mem_mb=2000,
         runtime=240,
     params:
-        raw=mimic_raw(),
-        options=mimic_choices("row_counts"),
-        out=lambda wildcards, output: str(Path(output[0]).parents[1]),
-        code=code.of_mimic(),
+        uses=uses("mimic", "events/{table}"),
+        job=job("mimic", "events/{table}"),
     shell:
-        "python -m benchmarks mimic events --table {wildcards.table:q} --raw {params.raw:q} --out {params.out:q} "
-        "--options {params.options:q} > {log:q} 2>&1"
+        'PYTHONPATH="$SODEN_CLONE" "$SODEN_PYTHON" -m benchmarks {params.job:q} > {log:q} 2>&1'
 
 
 rule mimic_features:
@@ -91,8 +80,7 @@ rule mimic_features:
         mem_mb=2000,
         runtime=120,
     params:
-        options=mimic_choices(),
-        out=lambda wildcards, output: str(Path(output.mimic).parent),
-        code=code.of_mimic(),
+        uses=uses("mimic", "features"),
+        job=job("mimic", "features"),
     shell:
-        "python -m benchmarks mimic features --out {params.out:q} --options {params.options:q} > {log:q} 2>&1"
+        'PYTHONPATH="$SODEN_CLONE" "$SODEN_PYTHON" -m benchmarks {params.job:q} > {log:q} 2>&1'

@@ -10,25 +10,29 @@ from pathlib import Path
 from benchmarks.data.mimic3.cohort import build_cohort
 from benchmarks.data.mimic3.events import TABLES, build_events
 from benchmarks.data.mimic3.features import MARKER, build_features
+from benchmarks.data.mimic3.folder import claim, close
 from benchmarks.data.mimic3.options import MimicOptions
-from benchmarks.data.mimic3.tables import refuse_same
 
 
 def build(raw_dir: Path, out_dir: Path, options: MimicOptions | None = None) -> None:
-    """All stages in a folder beside `out_dir`, moved into place only when every file is complete."""
+    """All stages in a hidden folder inside `out_dir`, moved up only when every file is complete."""
     options = options or MimicOptions()
     raw_dir, out_dir = Path(raw_dir), Path(out_dir)
-    refuse_same(raw_dir, out_dir)
-    out_dir.parent.mkdir(parents=True, exist_ok=True)
-    staging = Path(tempfile.mkdtemp(dir=out_dir.parent, prefix=f".{out_dir.name}-"))
+    new = not out_dir.exists()
+    claim(raw_dir, out_dir)
+    staging = Path(tempfile.mkdtemp(dir=out_dir, prefix=".building-"))
     try:
-        build_cohort(raw_dir, staging, options)
+        mark = build_cohort(raw_dir, staging, options)
         for table in TABLES:
             build_events(raw_dir, staging, table, options)
         build_features(staging, options)
+        close(out_dir, mark)
         _move(staging, out_dir)
+        close(out_dir, mark)
     finally:
         shutil.rmtree(staging)
+        if new and not (out_dir / "cohort.json").exists():  # nothing was moved
+            shutil.rmtree(out_dir)
 
 
 def _move(staging: Path, out: Path) -> None:

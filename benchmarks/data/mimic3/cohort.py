@@ -9,23 +9,27 @@ import pyarrow as pa
 
 from benchmarks.data.files import replacing
 from benchmarks.data.mimic3.database import count, database, run_sql, write_parquet
+from benchmarks.data.mimic3.folder import claim, close
 from benchmarks.data.mimic3.options import MimicOptions
 from benchmarks.data.mimic3.progress import Progress
 from benchmarks.data.mimic3.reader import once, read
-from benchmarks.data.mimic3.tables import RawTable, check_rows, mark_of, open_tables, refuse_same
+from benchmarks.data.mimic3.tables import RawTable, check_ids, check_rows, mark_of, open_tables
 
 SMALL = ("PATIENTS", "ADMISSIONS", "ICUSTAYS")
-# Wherever the output folder is, git does not pick it up.
-_KEEP_OUT = "# Built from MIMIC-III: credentialed data under its data use agreement. Never commit or share.\n*\n"
 
 
-def build_cohort(raw: Path, out: Path, options: MimicOptions) -> None:
-    """Write cohort.parquet (one row per admission), icustays.parquet (all their ICU stays) and cohort.json (counts)."""
-    refuse_same(raw, out)
+def build_cohort(raw: Path, out: Path, options: MimicOptions) -> str:
+    """Write cohort.parquet (one row per admission), icustays.parquet (all their ICU stays) and cohort.json (counts).
+
+    Returns the mark of the tables: "synthetic", "demo", or nothing for the real ones.
+    """
     tables = open_tables(raw)
+    claim(raw, out)
     rows = {name: _whole(tables[name], options) for name in SMALL}
-    mark = mark_of(raw, rows["PATIENTS"].num_rows)
+    mark = mark_of(raw, rows["PATIENTS"]["subject_id"].to_pylist())
+    close(out, mark)
     for name in SMALL:
+        check_ids(tables[name], rows[name])
         check_rows(tables[name], rows[name].num_rows, mark, options.row_counts)
     if options.censor_without_dod_hosp and not mark:
         raise ValueError(
@@ -47,9 +51,10 @@ def build_cohort(raw: Path, out: Path, options: MimicOptions) -> None:
                 write_parquet(connection, query, part)
     facts = {"mark": mark, "rows": {name: rows[name].num_rows for name in SMALL}, "left": left}
     facts["adults"] = adults
-    (out / ".gitignore").write_text(_KEEP_OUT, encoding="utf-8")
     with replacing(out / "cohort.json") as part:
         part.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    close(out, mark)
+    return mark
 
 
 def _whole(table: RawTable, options: MimicOptions) -> pa.Table:

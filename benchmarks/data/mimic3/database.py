@@ -5,13 +5,14 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from glob import escape
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
 from benchmarks.data.mimic3.options import MimicOptions
-from benchmarks.data.mimic3.tables import FACTS, facts
+from benchmarks.data.mimic3.tables import FACTS, MimicError, facts
 
 SQL = Path(__file__).parent / "sql"
 
@@ -28,6 +29,15 @@ def database(options: MimicOptions, near: Path) -> Iterator[duckdb.DuckDBPyConne
             connection.execute("SET preserve_insertion_order = false")
             connection.execute("SET enable_progress_bar = false")
             yield connection
+        except duckdb.Error as error:
+            # Most messages quote a value, which must not reach a log; full disks and memory are told as they are.
+            why = str(error) if isinstance(error, duckdb.IOException | duckdb.OutOfMemoryException) else ""
+            raise MimicError(
+                f"DuckDB cannot compute with a value of these tables ({type(error).__name__}); "
+                "look for impossible numbers or times"
+                if not why
+                else f"DuckDB: {why.splitlines()[0]}; raise memory_gb or free the disk at {near}"
+            ) from None
         finally:
             connection.close()
 
@@ -43,6 +53,7 @@ def load_facts(connection: duckdb.DuckDBPyConnection) -> None:
         ("ventilation", "ventilation", {"itemid": "INTEGER"}),
         ("lab_list", "lab_list", {"itemid": "INTEGER"}),
         ("icd9", "icd9", {}),
+        ("text", "texts", {"itemid": "INTEGER"}),
     ):
         columns = {key: types.get(key, "VARCHAR") for key in facts(source)[0]}
         dialect = "header = true, auto_detect = false, delim = ',', quote = '\"'"
@@ -75,9 +86,9 @@ def write_parquet(connection: duckdb.DuckDBPyConnection, query: str, path: Path)
 
 
 def scan_parquet(connection: duckdb.DuckDBPyConnection, name: str, path: Path) -> None:
-    """A view over a Parquet file."""
-    connection.execute(f"CREATE VIEW {name} AS FROM read_parquet('{_quoted(path)}')")
+    """A view over a Parquet file; brackets in its path are no pattern."""
+    connection.execute(f"CREATE VIEW {name} AS FROM read_parquet('{_quoted(escape(str(path)))}')")
 
 
-def _quoted(path: Path) -> str:
+def _quoted(path: Path | str) -> str:
     return str(path).replace("'", "''")

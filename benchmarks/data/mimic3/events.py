@@ -11,10 +11,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from benchmarks.data.files import replacing
+from benchmarks.data.mimic3.folder import claim, close
 from benchmarks.data.mimic3.options import MimicOptions
 from benchmarks.data.mimic3.progress import Progress
 from benchmarks.data.mimic3.reader import Keep, once, read
-from benchmarks.data.mimic3.tables import ROW_ID, MimicError, RawTable, check_rows, facts, open_tables, refuse_same
+from benchmarks.data.mimic3.tables import ROW_ID, MimicError, RawTable, check_rows, facts, open_tables
 
 TABLES = ("SERVICES", "DIAGNOSES_ICD", "PROCEDUREEVENTS_MV", "OUTPUTEVENTS", "LABEVENTS", "CHARTEVENTS")
 _RAW_ROWS = b"raw_rows"  # rows of the raw table, in the Parquet file's metadata
@@ -24,7 +25,7 @@ def build_events(raw: Path, out: Path, name: str, options: MimicOptions) -> None
     """Write events/<table>.parquet from one raw table and the cohort of the first stage."""
     if name not in TABLES:
         raise ValueError(f"no event table {name!r}; choose among {', '.join(TABLES)}")
-    refuse_same(raw, out)
+    claim(raw, out)
     table = open_tables(raw)[name]
     mark = json.loads((out / "cohort.json").read_text(encoding="utf-8"))["mark"]
     with replacing(out / "events" / f"{name.lower()}.parquet") as part:
@@ -36,19 +37,24 @@ def build_events(raw: Path, out: Path, name: str, options: MimicOptions) -> None
                 f"none of the {rows:,} rows of {table.path.name} belongs to the cohort's stays and the needed items: "
                 "the tables do not come from one release, or ids were changed"
             )
+    close(out, mark)
 
 
 def extract(table: RawTable, keep: Keep, path: Path, options: MimicOptions) -> tuple[int, int]:
     """Copy the wanted rows to a Parquet file, in lower-case columns; how many rows table and file have."""
     progress = Progress.over(table.path, table.name, options.progress)
     used = [(column.lower(), kind) for column, kind in table.types.items() if column not in ("ERROR", ROW_ID)]
-    kept = 0
+    kept, times = 0, [column for column, kind in used if pa.types.is_timestamp(kind)]
+    dated = bool(times)
     with pq.ParquetWriter(path, pa.schema(used), compression="zstd") as writer:
         for batch in once(table, read(table, keep, progress)):
             rows = _without_errors(batch).rename_columns([column for column, _ in used])
             writer.write_table(rows)
             kept += rows.num_rows
+            dated = dated and all(_at_midnight(rows[column]) for column in times)
         writer.add_key_value_metadata({_RAW_ROWS: str(progress.rows)})
+    if dated and kept > 1:
+        raise MimicError(f"{table.path.name} has dates without times of day; use the file as downloaded")
     return progress.rows, kept
 
 
@@ -68,6 +74,10 @@ def wanted_ids(table: RawTable, icustays: Path) -> dict[str, Collection[int]]:
 def raw_rows(path: Path) -> int:
     """How many rows the raw table had that this events file was made from."""
     return int(pq.read_metadata(path).metadata[_RAW_ROWS])
+
+
+def _at_midnight(times: pa.ChunkedArray) -> bool:
+    return bool(pc.all(pc.equal(times, pc.floor_temporal(times, unit="day"))).as_py() is not False)
 
 
 def _without_errors(batch: pa.Table) -> pa.Table:

@@ -14,8 +14,10 @@ from benchmarks.data.files import replacing
 from benchmarks.data.mimic3.checks import FILE, write_checks
 from benchmarks.data.mimic3.database import count, database, load_facts, run_sql, scan_parquet, write_parquet
 from benchmarks.data.mimic3.events import TABLES, raw_rows
+from benchmarks.data.mimic3.folder import close
 from benchmarks.data.mimic3.options import MimicOptions
 from benchmarks.data.mimic3.series import build_series
+from benchmarks.data.mimic3.small_cells import HIDDEN, SmallCells
 from benchmarks.data.mimic3.tables import facts
 
 COLUMNS = (
@@ -36,7 +38,7 @@ def build_features(out: Path, options: MimicOptions) -> None:
     with database(options, out) as connection:
         prepare(connection, out)
         run_sql(connection, "labels", options.choices())
-        flow = cohort["flow"] = _flow(connection, cohort["left"])
+        flow = _flow(connection, cohort["left"])
         _complain(flow, cohort["mark"])
         run_sql(connection, "features")
         with replacing(out / "stays.parquet") as part:
@@ -46,13 +48,14 @@ def build_features(out: Path, options: MimicOptions) -> None:
         with replacing(out / "mimic_seq.parquet") as part:
             observed = build_series(connection, options, part)
         with replacing(out / FILE) as part:
-            write_checks(connection, part, out, cohort, observed)
+            write_checks(connection, part, out, cohort, flow, observed)
     with replacing(out / "flow.csv") as part:
-        _write_csv(part, flow)
+        _write_flow(part, flow, SmallCells(not cohort["mark"]))
     with replacing(out / MARKER) as part:
         part.write_text(
             json.dumps({"mark": cohort["mark"], "options": options.choices()}, indent=1) + "\n", encoding="utf-8"
         )
+    close(out, cohort["mark"])
 
 
 def prepare(connection: duckdb.DuckDBPyConnection, out: Path) -> None:
@@ -80,6 +83,7 @@ def prepare(connection: duckdb.DuckDBPyConnection, out: Path) -> None:
     run_sql(connection, "ventilation")
     run_sql(connection, "points")
     run_sql(connection, "lost")
+    run_sql(connection, "quality")
 
 
 def mimic_query(options: MimicOptions) -> str:
@@ -96,21 +100,15 @@ def mimic_query(options: MimicOptions) -> str:
 
 
 def _flow(connection: duckdb.DuckDBPyConnection, left: dict[str, int]) -> list[dict[str, Any]]:
-    """How many are left after each rule, beside the published counts; also with the gases left out of the span."""
-    first = (left["first_admission"], left["first_admission"], left["old_enough"])
-    counts, without_gases = (
-        (*first, *(count(connection, f"labelled WHERE {rule}") for rule in _rules(spans)))
-        for spans in ("spans", "spans_without_gases")
-    )
+    """How many admissions are left after each rule, and how many it removes."""
+    counts = [left["first_admission"], left["first_admission"], left["old_enough"]]
+    for n in range(1, 6):
+        rules = " AND ".join(("true", "recorded", "spans", "survives", "followed")[:n])
+        counts.append(count(connection, f"labelled WHERE {rules}"))
     return [
-        rule | {"left": n, "removed": before - n, "left_without_gases": m}
-        for rule, n, before, m in zip(facts("flow"), counts, (counts[0], *counts), without_gases, strict=False)
+        {**rule, "left": n, "removed": before - n}
+        for rule, n, before in zip(facts("flow"), counts, (counts[0], *counts), strict=False)
     ]
-
-
-def _rules(spans: str) -> list[str]:
-    """The condition of rule 4, of 4 and 5, and so on."""
-    return [" AND ".join(("true", "recorded", spans, "survives", "followed")[: i + 1]) for i in range(5)]
 
 
 def _complain(flow: list[dict[str, Any]], mark: str) -> None:
@@ -124,8 +122,12 @@ def _complain(flow: list[dict[str, Any]], mark: str) -> None:
         )
 
 
-def _write_csv(path: Path, rows: list[dict[str, Any]]) -> None:
+def _write_flow(path: Path, flow: list[dict[str, Any]], cells: SmallCells) -> None:
+    """Counts beside the published ones; steps that remove few patients cannot be told apart (small_cells.py)."""
+    shown = cells.nested([row["left"] for row in flow])
     with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("step", "rule", "left", "removed", "published", "source"))
+        for row, left, before in zip(flow, shown, (shown[0], *shown), strict=False):
+            removed = HIDDEN if HIDDEN in (left, before) else row["removed"]
+            writer.writerow((row["step"], row["rule"], left, removed, row["published"], row["source"]))

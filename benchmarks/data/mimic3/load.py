@@ -36,6 +36,7 @@ FloatArray = npt.NDArray[np.floating[Any]]
 class Built:
     """What a build left behind, read back."""
 
+    hadm_id: npt.NDArray[np.int64]
     time: FloatArray
     event: npt.NDArray[np.bool_]
     x: FloatArray  # (n, p), NaN where missing
@@ -72,7 +73,8 @@ def read_built(folder: Path) -> Built:
     source = {"": "MIMIC-III v1.4", "demo": "MIMIC-III demo"}.get(about["mark"], "synthetic MIMIC-III tables")
     x = np.stack([_numbers(static, column) for column in columns], axis=1)
     event = _numbers(static, "event").astype(bool)
-    return Built(_numbers(static, "time"), event, x, columns, seq, seq_columns, about["mark"], source)
+    hadm_id, time = _numbers(static, "hadm_id"), _numbers(static, "time")
+    return Built(hadm_id, time, event, x, columns, seq, seq_columns, about["mark"], source)
 
 
 def _numbers(table: pa.Table, column: str) -> npt.NDArray[Any]:
@@ -80,28 +82,18 @@ def _numbers(table: pa.Table, column: str) -> npt.NDArray[Any]:
 
 
 def _folder(label: str, chosen: Mapping[str, Any], settings: DataSettings) -> Path:
-    patients = int(chosen.get("synthetic_patients") or 0)
-    # Asked for by name, invented tables win over the variable: a quick run must not read 330 million rows.
-    raw = chosen.get("raw") or ("" if patients else os.environ.get(VARIABLE, ""))
-    if not raw and not patients:
+    raw = chosen.get("raw") or os.environ.get(VARIABLE, "")
+    if not raw:
         tried = [("config data.mimic.raw", "empty"), (f"variable {VARIABLE}", "not set")]
         raise DataUnavailable(label, tried, _ADVICE)
     options = MimicOptions.of({"progress": settings.progress, **chosen.get("options", {})})
-    key = json.dumps([raw and str(Path(raw).resolve()), not raw and [patients, settings.seed], options.choices()])
+    key = json.dumps([str(Path(raw).resolve()), options.choices()])
     folder = settings.cache / "mimic3" / hashlib.sha256(key.encode()).hexdigest()[:16]
     if not (folder / MARKER).exists():
         try:
-            build(Path(raw) if raw else _synthesised(folder, patients, settings.seed), folder, options)
+            build(Path(raw), folder, options)
         except OSError as error:
             tried = [(str(error.filename), str(error.strerror))]
             advice = "set data.cache in the config, or the variable SODEN_CACHE, to a folder you may write to"
             raise DataUnavailable(label, tried, advice) from error
     return folder
-
-
-def _synthesised(folder: Path, patients: int, seed: int) -> Path:
-    from benchmarks.data.mimic3.synthesise import write
-
-    raw = folder.with_name(f"{folder.name}-raw")
-    write(raw, patients, seed)
-    return raw

@@ -24,6 +24,8 @@ Keep = Mapping[str, Collection[int]]  # for each key column the ids that are wan
 _READ = 1 << 20  # bytes of file per step
 _BLOCK = 16 << 20  # largest piece of decompressed text
 _LONGEST_LINE = 64 << 20  # a "line" longer than this is a quote that never closes
+_TIME = "%Y-%m-%d %H:%M:%S"  # dates alone are refused; in the big tables by events.py, this parser being slower
+_LARGEST = 1e12  # of a measurement; sums of such numbers are still exact
 _PARSE = 16 << 20  # wanted text gathered before it is parsed
 
 
@@ -138,16 +140,29 @@ def _parse(table: RawTable, text: bytes) -> pa.Table:
     if not text:
         return schema.empty_table()
     try:
-        return pyarrow.csv.read_csv(
+        rows = pyarrow.csv.read_csv(
             pa.BufferReader(text),
             read_options=pyarrow.csv.ReadOptions(column_names=list(table.header)),
             parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
             convert_options=pyarrow.csv.ConvertOptions(
-                include_columns=table.columns, column_types=schema, strings_can_be_null=True, null_values=[""]
+                include_columns=table.columns,
+                column_types=schema,
+                strings_can_be_null=True,
+                null_values=[""],
+                timestamp_parsers=[_TIME] if table.rows_v1_4 < 10**6 else [],
             ),
         )
     except pa.ArrowInvalid as error:
         raise _explain(table, str(error)) from None  # Arrow quotes the record, which must not reach a log
+    return _measured(table, rows)
+
+
+def _measured(table: RawTable, rows: pa.Table) -> pa.Table:
+    """The same rows, if every number in them could be a measurement."""
+    for name, kind in table.types.items():
+        if pa.types.is_floating(kind) and pc.any(pc.invert(pc.less(pc.abs(rows[name]), _LARGEST))).as_py():
+            raise MimicError(f"{table.path.name}: {name} holds a number that is not finite, or {_LARGEST:g} or more")
+    return rows
 
 
 def _explain(table: RawTable, message: str) -> MimicError:
@@ -169,10 +184,12 @@ def _read_parquet(table: RawTable, keep: Keep, progress: Progress) -> Iterator[p
         columns = {}
         for column, kind in table.types.items():
             try:
-                columns[column] = batch[names[column]].cast(kind)
+                values = batch[names[column]]
+                text = pa.types.is_timestamp(kind) and pa.types.is_string(values.type)
+                columns[column] = (pc.strptime(values, _TIME, "us") if text else values).cast(kind)
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
                 raise MimicError(f"{table.path.name}: {column} cannot be read as {kind}") from None
         rows = pa.table(columns)
         for column, values in ids.items():
             rows = rows.filter(pc.is_in(rows[column], values))
-        yield rows
+        yield _measured(table, rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import numpy as np
@@ -19,15 +19,25 @@ _LABS = ("bun", "wbc", "bicarbonate", "sodium", "potassium", "bilirubin")
 RAW15 = ("gcs_verbal", "gcs_motor", "gcs_eyes", "sysbp", "heart_rate", "tempc", "pao2", "fio2", "urine", *_LABS)
 PROCESSED12 = ("gcs", "sysbp", "heart_rate", "tempc", "pao2fio2", "urine", *_LABS)
 
+
+class Observed(NamedTuple):
+    """Of one series: the share of all patients' 24 hours with a value, and of how many patients there is one."""
+
+    share: float
+    patients: int
+
+
 Grid = npt.NDArray[np.float64]  # (series, admission, hour): each series lies in one piece, as its column is written
 
 
-def build_series(connection: duckdb.DuckDBPyConnection, options: MimicOptions, path: Path) -> dict[str, float]:
-    """Write mimic_seq.parquet (subject_id, hour, one column per series); the share of hours observed per series."""
+def build_series(connection: duckdb.DuckDBPyConnection, options: MimicOptions, path: Path) -> dict[str, Observed]:
+    """Write mimic_seq.parquet (subject_id, hour, one column per series); return what was observed of each series."""
     run_sql(connection, "bins", options.choices())
     names: tuple[str, ...] = RAW15 if options.seq_features == "raw15" else ("gcs", *RAW15[3:])
     grid = _observed(connection, names)
-    share = dict(zip(names, np.isfinite(grid).mean(axis=(1, 2)).tolist(), strict=True))
+    seen = np.isfinite(grid)
+    patients = seen.any(axis=2).sum(axis=1).tolist()
+    observed = dict(zip(names, map(Observed, seen.mean(axis=(1, 2)).tolist(), patients), strict=True))
     _fill(connection, grid, names)
     if options.seq_features == "processed12":
         grid, names = _with_ratio(connection, grid, names), PROCESSED12
@@ -37,7 +47,7 @@ def build_series(connection: duckdb.DuckDBPyConnection, options: MimicOptions, p
     columns["hour"] = np.tile(np.arange(HOURS, dtype=np.int32), len(subjects))
     columns |= {name: series.ravel() for name, series in zip(names, grid, strict=True)}
     pq.write_table(pa.table(columns), path, compression="zstd")
-    return share
+    return observed
 
 
 def _observed(connection: duckdb.DuckDBPyConnection, names: tuple[str, ...]) -> Grid:

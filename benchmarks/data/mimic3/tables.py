@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import gzip
+import hashlib
 import warnings
 import zlib
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +17,7 @@ import pyarrow.parquet as pq
 
 FACTS = Path(__file__).parent / "facts"
 SYNTHETIC_MARKER = "SYNTHETIC.txt"  # written beside tables that the synthesiser made
-DEMO_PATIENTS = 100
+_DEMO = "999564ff49a7973166349825027110d67b2cfe3e4e88d72618580a366cd302a6"  # of the demo's SUBJECT_IDs
 ROW_ID = "ROW_ID"  # numbers the rows of each table in v1.4; read where it is there, to notice rows that come twice
 _LONGEST_HEADER = 1 << 16
 _SUFFIXES = (".parquet", ".csv", ".csv.gz")
@@ -63,17 +65,24 @@ def open_tables(raw: Path) -> dict[str, RawTable]:
     return {fact["table"]: _open(found[fact["table"]], fact) for fact in facts("tables")}
 
 
-def refuse_same(raw: Path, out: Path) -> None:
-    """What is built must not lie among the tables it is built from."""
-    if raw.resolve() == out.resolve():
-        raise MimicError(f"--out is the folder of the raw tables, {raw}; give a folder of its own to what is built")
+def mark_of(raw: Path, subjects: Iterable[int]) -> str:
+    """What every result made from these tables must be marked with: "synthetic", "demo" or nothing.
 
-
-def mark_of(raw: Path, patients: int) -> str:
-    """What every result made from these tables must be marked with: "synthetic", "demo" or nothing."""
+    The demo is known by its patients, not by their number: a hundred patients of the real tables are credentialed.
+    """
     if (raw / SYNTHETIC_MARKER).exists():
         return "synthetic"
-    return "demo" if patients == DEMO_PATIENTS else ""
+    listed = ",".join(map(str, sorted(subjects)))
+    return "demo" if hashlib.sha256(listed.encode()).hexdigest() == _DEMO else ""
+
+
+def check_ids(table: RawTable, rows: pa.Table) -> None:
+    """Each patient, admission or ICU stay has one row in its table; joins would multiply a second one."""
+    key = {"PATIENTS": "SUBJECT_ID", "ADMISSIONS": "HADM_ID", "ICUSTAYS": "ICUSTAY_ID"}[table.name]
+    ids = rows[key.lower()]
+    for bad, what in ((ids.null_count, f"without {key}"), (len(ids) - len(ids.unique()), f"that repeat a {key}")):
+        if bad:
+            raise MimicError(f"{table.path.name} has rows {what}; use the file as downloaded from {_SOURCE}")
 
 
 def check_rows(table: RawTable, rows: int, mark: str, action: str) -> None:
@@ -92,9 +101,12 @@ def check_rows(table: RawTable, rows: int, mark: str, action: str) -> None:
 
 
 def find_table(raw: Path, name: str) -> Path | None:
-    """The file of a table, whatever its case and format."""
-    files = {path.name.lower(): path for path in sorted(raw.iterdir())}
-    return next((files[key] for suffix in _SUFFIXES if (key := name.lower() + suffix) in files), None)
+    """The file of a table, whatever its case and format; two files of one table are an error."""
+    wanted = {name.lower() + suffix for suffix in _SUFFIXES}
+    files = sorted(path for path in raw.iterdir() if path.name.lower() in wanted)
+    if len(files) > 1:
+        raise MimicError(f"{raw} holds {' and '.join(path.name for path in files)}; keep one file of each table")
+    return files[0] if files else None
 
 
 def _refuse_mimic_iv(raw: Path) -> None:

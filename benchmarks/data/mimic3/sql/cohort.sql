@@ -6,7 +6,7 @@
 
 -- The first by ADMITTIME. The notebook's first edition left the order to the database; it was mended in 2020.
 CREATE TABLE first_admission AS
-SELECT a.subject_id, a.hadm_id, a.admittime, a.admission_type, p.dob, p.dod, p.dod_hosp
+SELECT a.subject_id, a.hadm_id, a.admittime, a.admission_type, a.deathtime, p.dob, p.dod, p.dod_hosp
 FROM admissions a JOIN patients p USING (subject_id)
 QUALIFY row_number() OVER (PARTITION BY a.subject_id ORDER BY a.admittime, a.hadm_id) = 1;
 
@@ -29,7 +29,7 @@ WHERE i.intime IS NOT NULL;
 CREATE TABLE cohort AS
 SELECT c.subject_id, c.hadm_id, s.icustay_id, s.dbsource, c.admittime, s.intime, c.dob, c.admission_type, o.deathtime,
        CASE WHEN c.dod IS NULL THEN NULL WHEN $death_time = 'dod' THEN c.dod ELSE coalesce(o.deathtime, c.dod) END AS death,
-       c.dod_hosp IS NOT NULL AS died_in_hospital, o.last_discharge
+       c.dod_hosp IS NOT NULL AS died_in_hospital, c.deathtime IS NOT NULL AS died_here, o.last_discharge
 FROM old_enough c JOIN stay s USING (subject_id, hadm_id) JOIN outcome o USING (subject_id)
 WHERE s.is_first
 ORDER BY c.subject_id;

@@ -12,15 +12,14 @@ WITH dated AS (
     SELECT *, (epoch(CASE WHEN event THEN death ELSE last_discharge END) - epoch(time_zero)) / ($days_per_year * 86400) AS time
     FROM dated
 )
-SELECT * EXCLUDE (span, span_without_gases, deathtime, dead_by),
+SELECT * EXCLUDE (deathtime, dead_by),
        $lost_admissions = 'keep' OR NOT is_lost AS recorded,
        NOT $span_rule OR span > 24 * 3600 AS spans,
-       NOT $span_rule OR coalesce(span_without_gases, 0) > 24 * 3600 AS spans_without_gases,
        dead_by IS NULL OR epoch(dead_by) - epoch(intime) > 24 * 3600 AS survives,
        coalesce(time > 0, false) AS followed
 FROM timed;
 
 CREATE TABLE kept AS
-SELECT * EXCLUDE (is_lost, recorded, spans, spans_without_gases, survives, followed),
+SELECT * EXCLUDE (is_lost, died_here, span, recorded, spans, survives, followed),
        row_number() OVER (ORDER BY subject_id) - 1 AS place
 FROM labelled WHERE recorded AND spans AND survives AND followed;

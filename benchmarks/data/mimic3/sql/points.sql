@@ -19,10 +19,8 @@ SELECT hadm_id, charttime, 'pao2', exact_mean(pao2) FROM gas GROUP BY hadm_id, c
 UNION ALL
 SELECT hadm_id, charttime, 'fio2', exact_mean(fio2) FROM gas WHERE fio2 IS NOT NULL GROUP BY hadm_id, charttime;
 
--- The clock of each admission: its first and last time; the funnel also shows the span without the blood gases.
+-- The clock of each admission: its first and last time, and the seconds between them.
 CREATE TABLE clock AS
 SELECT hadm_id, min(charttime) AS first_time, max(charttime) AS last_time,
-       epoch(max(charttime)) - epoch(min(charttime)) AS span,
-       epoch(max(charttime) FILTER (series NOT IN ('pao2', 'fio2')))
-       - epoch(min(charttime) FILTER (series NOT IN ('pao2', 'fio2'))) AS span_without_gases
+       epoch(max(charttime)) - epoch(min(charttime)) AS span
 FROM point GROUP BY hadm_id;

@@ -16,10 +16,12 @@ CREATE MACRO plausible(x, i) AS
 CREATE MACRO converted(x, unit) AS
     CASE unit WHEN 'degF' THEN (x - 32) / 1.8 WHEN 'fraction' THEN 100 * x WHEN 'mL in' THEN -x ELSE x END;
 
--- Vitals: charted in one of the admission's ICU stays, not before that stay began.
+-- Vitals: charted in one of the admission's ICU stays, not before that stay began. All three ids must be the stay's: a row
+-- that names the stay with another admission is left out, as in the source (which joins GCS, ventilation, SpO2 and inspired
+-- oxygen by the stay alone).
 CREATE VIEW vital AS
 SELECT s.hadm_id, s.icustay_id, s.is_first, s.intime, e.charttime, i.signal, converted(e.valuenum, i.unit) AS value
-FROM chartevents e JOIN item i USING (itemid) JOIN stay s USING (icustay_id)
+FROM chartevents e JOIN item i USING (itemid) JOIN stay s USING (subject_id, hadm_id, icustay_id)
 WHERE i.signal IN ('heart_rate', 'sysbp', 'tempc') AND plausible(e.valuenum, i) AND e.charttime >= s.intime;
 
 -- Labs: from six hours before the first ICU stay on, wherever in the hospital they were drawn. A row without HADM_ID (an

@@ -14,7 +14,8 @@ Floats = npt.NDArray[np.float64]
 HOUR = 3600
 AS_NUMBER, EMPTY = -1, -2  # text codes: VALUE repeats VALUENUM; VALUE is null
 
-# Texts by system: CareVue first. Some carry the trailing blank of the real tables; "None" is a word, not a null.
+# Texts by system, CareVue first: those of facts/texts.csv, where they mean anything. Some carry the trailing blank of
+# the real tables; "None" is a word, not a null.
 TEXTS = {
     "gcs_verbal": (
         "1 No Response|2 Incomp sounds|3 Inapprop words|4 Confused|5 Oriented|1.0 ET/Trach",
@@ -26,8 +27,10 @@ TEXTS = {
     ),
     "gcs_eyes": ("1 No Response|2 To pain|3 To speech|4 Spontaneously", "None|To Pain|To Speech|Spontaneously"),
     "oxygen": (
-        "Nasal Cannula|None|Face Tent|Aerosol-Cool|Trach Mask |Hi Flow Neb|Non-Rebreather|Other",
-        "Nasal cannula|None|Face tent|Aerosol-cool|Trach mask |High flow neb|T-piece|Other",
+        "Nasal Cannula|None|Face Tent|Aerosol-Cool|Trach Mask |Hi Flow Neb|Non-Rebreather|Cannula|Venti Mask"
+        "|Medium Conc Mask|Vapotherm|T-Piece|Hood|Hut|TranstrachealCat|Heated Neb|Ultrasonic Neb|Other/Remarks",
+        "Nasal cannula|None|Face tent|Aerosol-cool|Trach mask |High flow neb|T-piece|Non-rebreather|Venti mask"
+        "|Medium conc mask|High flow nasal cannula|Ultrasonic neb|Vapomist|Other",
     ),
     "mask": ("Bipap Mask|CPAP Mask ", "Bipap mask |CPAP mask "),
     "mode": ("Assist Control|CPAP+PS|SIMV+PS|Other/Remarks", "CMV/ASSIST|CPAP/PSV|MMV/PSV/AutoFlow|Standby"),
@@ -208,7 +211,9 @@ def _breathing(
     i, t = grid(begin, end, 4, 0.8, rng)
     tube = inside(windows, mine[i], t)
     masked = (rng.random(mine.size) < 0.08)[i] & ~tube & (t < begin[i] + 20 * HOUR)
-    code = rng.choice(rows.codes("oxygen", carevue), i.size, p=[0.5, 0.2, 0.08, 0.08, 0.04, 0.04, 0.04, 0.02])
+    devices = rows.codes("oxygen", carevue)
+    rare = np.full(devices.size - 3, 0.28 / (devices.size - 3))
+    code = rng.choice(devices, i.size, p=[0.5, 0.2, *rare, 0.02])
     code = np.where(masked, rng.choice(rows.codes("mask", carevue), i.size), code)
     code = np.where(tube, rows.codes("tube", carevue)[0], code)
     item = np.full(i.size, ids["o2_device"])

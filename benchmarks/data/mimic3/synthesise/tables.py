@@ -116,5 +116,7 @@ def dictionaries(items: pd.DataFrame) -> dict[str, pa.Table]:
         "UNITNAME": d["unit"].where(d["source"] == "metavision", None),
     }
     lab = items[items["table"] == "lab"]
-    d_labitems = {"ITEMID": lab["metavision"].to_numpy(), "LABEL": lab["label"], "FLUID": np.full(len(lab), "Blood")}
+    code = lab["metavision"].to_numpy()
+    category = np.select([lab["kind"] != "panel", code > 51_100], ["Blood Gas", "Hematology"], "Chemistry")
+    d_labitems = {"ITEMID": code, "LABEL": lab["label"], "FLUID": np.full(len(lab), "Blood"), "CATEGORY": category}
     return {"D_ITEMS": to_arrow("D_ITEMS", d_items), "D_LABITEMS": to_arrow("D_LABITEMS", d_labitems)}

@@ -20,6 +20,7 @@ from benchmarks.data.mimic3.synthesise.tables import COLUMNS, TableWriter, dicti
 from benchmarks.data.mimic3.tables import SYNTHETIC_MARKER, MimicError, facts, find_table
 
 ITEMS = Path(__file__).with_name("items.csv")
+MOST = 1_000_000  # patients, as in the configuration
 PATIENTS = 1000  # per block: about a million rows of CHARTEVENTS before they are repeated
 SLICE = 500_000  # rows held as text at a time
 ROWS = {fact["table"]: int(fact["rows_v1_4"]) for fact in facts("tables")}
@@ -33,8 +34,8 @@ def write(out: Path, patients: int, seed: int = 0, rows_chartevents: int | None 
     `rows_chartevents` lengthens CHARTEVENTS to that many rows by charting the same stays more densely, and laboratory
     and output rows with it, as far as v1.4's proportions ask for it.
     """
-    if patients < 1:
-        raise ValueError(f"patients is {patients}; give at least 1")
+    if not 1 <= patients <= MOST:
+        raise ValueError(f"patients is {patients}; give at least 1 and at most {MOST:,}")
     _claim(out, f"Invented data: {patients} patients, seed {seed}. No row stems from a person or from MIMIC-III.\n")
     items = pd.read_csv(ITEMS)
     rng = np.random.default_rng(seed)
