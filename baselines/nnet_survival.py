@@ -28,7 +28,7 @@ class NnetSurvival(DiscreteTime):
 
     def survival_at_cuts(self, phi: Tensor) -> Tensor:
         """S_l = prod_{j <= l} (1 - lambda_j)."""
-        return (1 - phi.sigmoid() + EPS).log().cumsum(1).exp()
+        return (1 - phi.sigmoid() + EPS).cumprod(1)
 
 
 def hazard_nll(phi: Tensor, label: Tensor, event: Tensor) -> Tensor:

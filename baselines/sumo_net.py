@@ -13,7 +13,7 @@ from torch.nn.functional import logsigmoid, softplus
 
 from baselines.contract import Competitor
 from baselines.space import Choice, PerDataset, Power
-from soden import compiled
+from soden.backends import array, serves
 from soden.likelihood import FLOOR, nll_terms
 from soden.nets import MLP, Encoder
 from soden.training import Batch, NeuralModel
@@ -163,7 +163,7 @@ class _Product(torch.autograd.Function):
 
         ctx.save_for_backward(W, a)
         y = np.empty((len(W), a.shape[1]), np.float32)
-        loops.affine(compiled.array(W), compiled.array(a), np.zeros(len(W), np.float32), y)
+        loops.affine(array(W), array(a), np.zeros(len(W), np.float32), y)
         return torch.from_numpy(y)
 
     @staticmethod
@@ -171,8 +171,8 @@ class _Product(torch.autograd.Function):
     def backward(ctx: Any, g: Tensor) -> tuple[Tensor, Tensor]:
         from soden.kernels import loops
 
-        W, a = (compiled.array(t) for t in ctx.saved_tensors)
-        d = np.ascontiguousarray(compiled.array(g))
+        W, a = (array(t) for t in ctx.saved_tensors)
+        d = np.ascontiguousarray(array(g))
         g_W, g_a = np.zeros_like(W), np.empty_like(a)
         loops.add_outer(d[None], a[None], g_W)
         loops.affine(np.ascontiguousarray(W.T), d, np.zeros(len(a), np.float32), g_a)
@@ -181,7 +181,7 @@ class _Product(torch.autograd.Function):
 
 def _product(W: Tensor, a: Tensor) -> Tensor:
     """W a, (r, k) times (k, n)."""
-    if not compiled.serves(W, a):
+    if not serves(W, a):
         return W @ a
     product: Tensor = _Product.apply(W.contiguous(), a.contiguous())  # type: ignore[no-untyped-call]
     return product

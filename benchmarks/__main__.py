@@ -7,7 +7,6 @@ import ast
 import contextlib
 import os
 import sys
-from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 
@@ -16,29 +15,40 @@ from benchmarks.commands import _errors
 
 COMMANDS = Path(__file__).with_name("commands")
 WITHOUT = "`make setup` builds an environment that has all packages, and .venv/bin/python is its Python"
-# The order of the help: what a reader comes for first, what rules call last; a new file comes before these.
+HEAD = """\
+  python -m benchmarks run quick    everything, tiny, in minutes: is all well here?
+  python -m benchmarks plan paper   what the paper's whole study costs on this machine
+  python -m benchmarks status       how far the newest run is
+"""
+# What a visitor comes for, in the order of the help.
 GROUPS = {
-    "Run a study": ("run", "plan", "status", "anytime"),
-    "Check a number": ("verify", "explain", "audit", "states", "sanity"),
-    "Data, and models made elsewhere": ("datasets", "mimic", "splits", "score"),
-    "From results": ("tables", "figures", "report"),
-    "Keep the reference": ("renew", "adopt", "deviations", "switches", "hindsight", "rounding"),
-    "More": (),
-    "Called by the rules of the workflow": ("data", "split", "tune", "evaluate", "gather", "simulate"),
+    "Run a study": ("run", "plan", "status"),
+    "Check a number": ("verify", "explain"),
+    "Data, and models made elsewhere": ("data", "mimic", "score"),
+    "From results": ("report",),
 }
+BEHIND = {"reference": "for maintainers", "step": "what the rules of the workflow call"}  # not in the first screen
+RENAMED = {
+    "audit": "verify trials",
+    "states": "verify states",
+    "sanity": "verify fits",
+    "datasets": "data list",
+    "splits": "data export",
+    "tables": "report RUN tables",
+    "figures": "report RUN figures",
+    "anytime": "report RUN --so-far",
+    "renew": "reference renew",
+    "adopt": "reference adopt",
+    **{name: f"step {name}" for name in ("tune", "evaluate", "gather", "simulate")},
+    "split": "step splits",
+}
+STUDIES = ("deviations", "switches", "rounding")
 
 
 def verbs() -> dict[str, str]:
     """Verb -> the first line of its file's docstring, read without importing anything; _files are no verbs."""
-    found = {path.stem: path for path in sorted(COMMANDS.glob("*.py")) if not path.stem.startswith("_")}
-    return {name: _first_line(path) for name, path in found.items()}
-
-
-def _grouped(names: Iterable[str]) -> dict[str, list[str]]:
-    """Title -> verbs; what no group names is under "More"."""
-    placed = {name for group in GROUPS.values() for name in group}
-    others = [name for name in names if name not in placed]
-    return {title: others if title == "More" else list(group) for title, group in GROUPS.items()}
+    files = {path.stem: path for path in sorted(COMMANDS.glob("*.py")) if not path.stem.startswith("_")}
+    return {name: _first_line(path) for name, path in files.items()}
 
 
 def _first_line(path: Path) -> str:
@@ -74,18 +84,28 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _help(argv: list[str]) -> int:
-    unknown = bool(argv) and argv[0] not in ("-h", "--help")
-    out = sys.stderr if unknown else sys.stdout
-    if unknown:
-        print(f"unknown verb {argv[0]!r}; choose one of:", file=out)
-    else:
-        print("usage: python -m benchmarks VERB [options]\n", file=out)
+    """The first screen, or what became of a verb that is not there."""
+    if argv and argv[0] not in ("-h", "--help"):
+        print(_unknown(argv[0]), file=sys.stderr)
+        return 2
+    print(f"usage: python -m benchmarks VERB [options]; to start with:\n\n{HEAD}")
     listed = verbs()
-    for title, names in _grouped(listed).items():
+    placed = {*BEHIND, *RENAMED, *STUDIES, *(name for names in GROUPS.values() for name in names)}
+    for title, names in (GROUPS | {"More": tuple(name for name in listed if name not in placed)}).items():
         if names:
-            print("\n".join([f"{title}:", *(f"  {name:10s} {listed[name]}" for name in names), ""]), file=out)
-    print("`python -m benchmarks VERB --help` says what a verb takes.", file=out)
-    return 2 if unknown else 0
+            print("\n".join([f"{title}:", *(f"  {name:8s} {listed[name]}" for name in names)]))
+    behind = ", ".join(f"`{name}` ({text})" for name, text in BEHIND.items())
+    print(f"\n`python -m benchmarks VERB --help` says what a verb takes.\nBesides: {behind}.")
+    return 0
+
+
+def _unknown(name: str) -> str:
+    if name in RENAMED:
+        return f"{name} is now `{RENAMED[name]}`: python -m benchmarks {RENAMED[name]} --help"
+    if name in STUDIES:
+        return f"{name} is no verb any more: python -m benchmarks.studies {name} --help"
+    choices = ", ".join(verb for verbs_of_group in GROUPS.values() for verb in verbs_of_group)
+    return f"unknown verb {name!r}; choose among {choices}"
 
 
 if __name__ == "__main__":

@@ -49,10 +49,11 @@ def of_mimic(root: Path = ROOT) -> str:
 
 @cache
 def of_simulation(root: Path = ROOT) -> str:
-    """What the simulation study depends on: its own file, the two models it fits and how they are drawn."""
-    names = ["benchmarks.study.simulation", "benchmarks.data.simulated"]
-    files = {root.joinpath(*name.split(".")).with_suffix(".py") for name in names}
-    return _digest(files | closure(["baselines.soden", "baselines.deephit"], root, {SERIES}), root)
+    """What the simulation study depends on: its own files and the two models it fits, but not their search spaces."""
+    names = ("study/simulation.py", "study/simulation_search.csv", "data/simulated.py")
+    files = {root / "benchmarks" / name for name in names}
+    models = closure(["baselines.soden", "baselines.deephit"], root, {SERIES, "baselines.space"})
+    return _digest(files | models, root, without="space")
 
 
 @cache
@@ -60,6 +61,20 @@ def of_metrics(root: Path = ROOT) -> str:
     """What scores depend on besides the fitted model: every metric and the evaluator."""
     names = [f"benchmarks.metrics.{path.stem}" for path in (root / "benchmarks" / "metrics").glob("*.py")]
     return _digest(closure(names, root) | {root / "benchmarks" / "study" / "evaluate.py"}, root)
+
+
+@cache
+def of_report(part: str, root: Path = ROOT) -> str:
+    """What gathered numbers, tables, figures or the page of a run depend on besides its results.
+
+    `part` is "gather", "tables", "figures" or "page".
+    """
+    folder = root / "benchmarks" / "report"
+    modules = {"gather": ["benchmarks.study.gather"], "tables": ["benchmarks.report.tables"]}
+    modules["figures"] = [f"benchmarks.report.figures.{path.stem}" for path in (folder / "figures").glob("*.py")]
+    modules["page"] = ["benchmarks.report.html"]
+    texts = [path for path in folder.rglob("*") if path.suffix in (".toml", ".csv", ".html", ".css", ".js")]
+    return _digest({*closure(modules[part], root), *(texts if part == "page" else ())}, root)
 
 
 def closure(modules: Iterable[str], root: Path = ROOT, without: Collection[str] = ()) -> set[Path]:
@@ -107,21 +122,21 @@ def _imports(tree: ast.AST) -> Iterator[str]:
             yield from _imports(node)
 
 
-def _digest(files: Iterable[Path], root: Path) -> str:
+def _digest(files: Iterable[Path], root: Path, without: str = "") -> str:
     digest = hashlib.sha256()
     for path in sorted(files):
         digest.update(str(path.relative_to(root)).encode() + b"\0")
-        digest.update(_content(path))
+        digest.update(_content(path, without))
     return digest.hexdigest()[:12]
 
 
 @cache
-def _content(path: Path) -> bytes:
-    return normalised(path.read_text()).encode() if path.suffix == ".py" else path.read_bytes()
+def _content(path: Path, without: str) -> bytes:
+    return normalised(path.read_text(), without).encode() if path.suffix == ".py" else path.read_bytes()
 
 
-def normalised(text: str) -> str:
-    """Python code without comments, docstrings and formatting."""
+def normalised(text: str, without: str = "") -> str:
+    """Python code without comments, docstrings and formatting, nor the class attribute called `without`."""
     tree = ast.parse(text)
     for node in ast.walk(tree):
         if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
@@ -129,4 +144,12 @@ def normalised(text: str) -> str:
         first = node.body[0] if node.body else None
         if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str):
             node.body = node.body[1:] or [ast.Pass()]
+        if without and isinstance(node, ast.ClassDef):
+            node.body = [line for line in node.body if _target(line) != without] or [ast.Pass()]
     return ast.unparse(tree)
+
+
+def _target(line: ast.stmt) -> str:
+    """The one name that a statement assigns to; empty for any other statement."""
+    targets = line.targets if isinstance(line, ast.Assign) else [line.target] if isinstance(line, ast.AnnAssign) else []
+    return targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else ""

@@ -1,6 +1,7 @@
 """Finds the models: a class with a `name` and a `label` in a file of `baselines/` is a competitor; nothing to register.
 
 Names are read from the source text, so that planning a run loads no torch; `model(name)` imports the one file it needs.
+A file that Python cannot read, or a class with one of the two names only, is no model; `faults` says which and why.
 """
 
 from __future__ import annotations
@@ -27,10 +28,35 @@ class Found(NamedTuple):
     label: str  # as printed
 
 
+def _parsed() -> tuple[dict[Path, ast.Module], tuple[str, ...]]:
+    """The syntax tree of every file of `baselines/`, and what is wrong with those that have none."""
+    files, faults = {}, []
+    for path in sorted((ROOT / "baselines").glob("*.py")):
+        try:
+            files[path] = ast.parse(path.read_text(encoding="utf-8"), str(path))
+        except (SyntaxError, ValueError) as error:  # ValueError: bytes that are no text
+            line = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
+            faults.append(f"baselines/{path.name}{line} cannot be read: {getattr(error, 'msg', error)}")
+    return files, tuple(faults)
+
+
+def faults() -> list[str]:
+    """What keeps files and classes of `baselines/` from being models."""
+    files, unreadable = _parsed()
+    half = []
+    for path, tree in files.items():
+        for node in (node for node in tree.body if isinstance(node, ast.ClassDef)):
+            given = [key for key in ("name", "label") if _constant(node, key) is not None]
+            if len(given) == 1:
+                lacks = "label" if given == ["name"] else "name"
+                half.append(f'baselines/{path.name}: class {node.name} has a {given[0]} and no {lacks} = "..."')
+    return [*unreadable, *half]
+
+
 @cache
 def _found() -> dict[str, Found]:
     """Model name -> where it is."""
-    files = {path: ast.parse(path.read_text()) for path in sorted((ROOT / "baselines").glob("*.py"))}
+    files, _ = _parsed()
     classes = {(p.stem, node.name): node for p, t in files.items() for node in t.body if isinstance(node, ast.ClassDef)}
     found: dict[str, Found] = {}
     for (module, cls), node in classes.items():
@@ -81,7 +107,8 @@ def _inherited(
 
 def _of(name: str) -> Found:
     if name not in _found():
-        raise ValueError(f"unknown model {name!r}; choose among {', '.join(names())}")
+        wrong = "".join(f"; {fault}" for fault in faults())
+        raise ValueError(f"unknown model {name!r}; choose among {', '.join(names())}{wrong}")
     return _found()[name]
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -13,14 +16,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks import ROOT
 from benchmarks.commands._errors import disk_is_full
+from benchmarks.data.files import replacing
 from benchmarks.study import status
-from benchmarks.study.config import ROOT
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+PATIENCE = 20  # seconds that Snakemake and its jobs have to end by themselves
 COMMAND = [sys.executable, "-m", "snakemake"]
+KILLED = re.compile(r"\bKilled\b|exit status 137|SIGKILL")  # as shells and Snakemake say it
 FULL = "No space left on device"  # as system and libraries write it into logs
 FEW = 5_000_000  # bytes; with fewer left, a log that stayed empty has no other reason
 
@@ -39,17 +45,32 @@ def elsewhere(what: str) -> str:
 
 
 def release_stale_lock(directory: Path, console: Console) -> None:
-    """Snakemake's own lock outlives a kill -9. If no Snakemake works in this folder, the lock is a dead one's."""
+    """Snakemake's own lock outlives a kill -9; it is released only if its owner was on this machine and is dead."""
     import psutil
 
     locks = directory / ".snakemake" / "locks"
     if not locks.is_dir() or not any(locks.iterdir()):
         return
+    owner = _owner(directory)
+    if owner.get("machine", _machine()) != _machine():  # whose processes cannot be seen from here
+        raise RunError(
+            elsewhere(
+                f"Snakemake's lock in {directory} was taken on {owner['machine']} (process {owner['pid']}); if it is "
+                f"dead, delete {locks}"
+            )
+        )
+    if owner and psutil.pid_exists(owner["pid"]) and psutil.Process(owner["pid"]).create_time() == owner["started"]:
+        raise RunError(elsewhere(f"Snakemake is already at work in {directory} (process {owner['pid']})"))
     for process in psutil.process_iter(["cmdline", "cwd", "pid"]):
         words = process.info["cmdline"] or []
         if any(word.endswith("snakemake") for word in words[:3]) and process.info["cwd"] == str(directory):
             raise RunError(elsewhere(f"Snakemake is already at work in {directory} (process {process.info['pid']})"))
     console.print("Releasing the lock of a run that was killed; finished trials are kept.")
+    _unlock(directory)
+
+
+def _unlock(directory: Path) -> None:
+    locks = directory / ".snakemake" / "locks"
     unlock = [*COMMAND, "--unlock", "--directory", str(directory)]
     done = subprocess.run(unlock, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
@@ -57,17 +78,44 @@ def release_stale_lock(directory: Path, console: Console) -> None:
         raise RunError(f"Snakemake's lock in {locks} cannot be released (it says: {said}); delete that folder")
 
 
-def call(options: Sequence[str], log: Path, watch: status.Watch, cores: int, console: Console) -> int:
+def _machine() -> str:
+    """This machine and the processes that are seen from here: a container on it sees others."""
+    namespace = Path("/proc/self/ns/pid")
+    return f"{socket.gethostname()} {os.readlink(namespace) if namespace.exists() else ''}".strip()
+
+
+def _owner(directory: Path) -> dict[str, Any]:
+    """Whose lock it is: what `_own` wrote; empty if Snakemake was not started by `run`."""
+    try:
+        found: dict[str, Any] = json.loads((directory / ".snakemake" / "owner.json").read_text())
+    except (OSError, ValueError):
+        return {}
+    return found
+
+
+def _own(directory: Path, pid: int) -> None:
+    """Write down which process works in a folder, on which machine."""
+    import psutil
+
+    with contextlib.suppress(psutil.NoSuchProcess), replacing(directory / ".snakemake" / "owner.json") as part:
+        owner = {"machine": _machine(), "pid": pid, "started": psutil.Process(pid).create_time()}
+        part.write_text(json.dumps(owner))
+
+
+def call(options: Sequence[str], directory: Path, log: Path, watch: status.Watch, cores: int, console: Console) -> int:
     """Snakemake's exit code; 130 or 143 if it was stopped, with its jobs, by Ctrl-C or SIGTERM."""
     with log.open("w") as out, _terminable():
         process = subprocess.Popen(
             [*COMMAND, *options], cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL
         )
+        _own(directory, process.pid)
         try:
             _follow(process, watch, log, cores, console)
         except KeyboardInterrupt as reason:
             console.print("Stopping; what is finished is kept, the same command goes on from here.")
-            _stop(process)
+            if not _stop(process):
+                console.print(f"Snakemake did not end within {PATIENCE} s, so it was killed with its jobs.")
+                _unlock(directory)
             return 143 if isinstance(reason, Terminated) else 130
     return process.returncode
 
@@ -84,17 +132,32 @@ def _terminable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Snakemake begins no other job on SIGTERM, but waits for those it has: they are ended here, until all are gone."""
+def _stop(process: subprocess.Popen[bytes], patience: float = PATIENCE) -> bool:
+    """End Snakemake and its jobs; False if they had to be killed.
+
+    Snakemake begins no other job on SIGTERM, but waits for those it has: they are ended here, until all are gone. Now
+    and then it hangs then (one stop in seven on a busy machine, without a job and deaf to SIGTERM): it is killed.
+    """
     import psutil
 
-    process.terminate()
-    while process.poll() is None:
-        with contextlib.suppress(psutil.NoSuchProcess):
+    with contextlib.suppress(psutil.NoSuchProcess):
+        process.terminate()
+        deadline = time.monotonic() + patience
+        while process.poll() is None and time.monotonic() < deadline:
             for job in psutil.Process(process.pid).children(recursive=True):
-                job.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=1)
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    job.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=1)
+        if process.poll() is None:
+            family = psutil.Process(process.pid)
+            for one in (*family.children(recursive=True), family):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    one.kill()
+            process.wait()
+            return False
+    process.wait()
+    return True
 
 
 def _follow(process: subprocess.Popen[bytes], watch: status.Watch, log: Path, cores: int, console: Console) -> None:
@@ -111,9 +174,9 @@ def _follow(process: subprocess.Popen[bytes], watch: status.Watch, log: Path, co
                 done, total = steps(log.read_text(errors="replace"))
                 text = step_text(done, total, time.monotonic() - started)
             live.update(text)
-            for row in watch.first_failures():
-                where = f"{row['model']} on {row['dataset']}, split {row['split']}, trial {row['trial']}"
-                console.print(f"  {where} failed: {row['message']}", style="red", markup=False)
+            for trial in watch.first_failures():
+                where = f"{trial.model} on {trial.dataset}, split {trial.split}, trial {trial.trial}"
+                console.print(f"  {where} failed: {trial.message}", style="red", markup=False)
             if not console.is_terminal and 10 * done // max(total, 1) > shown:
                 shown = 10 * done // max(total, 1)
                 console.print(f"  {text}")
@@ -142,6 +205,10 @@ def explain(log: Path, results: Path, console: Console) -> None:
         console.print("\n".join(said.splitlines()[-12:]), markup=False)
     if not any(found.values()):
         console.print("\n".join(text.splitlines()[-25:]) or "Snakemake said nothing.", markup=False)
+    if KILLED.search(text):
+        console.print(
+            "\nA job was killed by the system, probably because memory ran out: give fewer --cores.", style="red"
+        )
     full = disk_is_full(results)
     if any(FULL in said for said in (text, *found.values())) or (not any((text, *found.values())) and _few(results)):
         console.print(f"\n{full[0].upper()}{full[1:]}.", style="red", markup=False)

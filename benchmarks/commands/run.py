@@ -8,15 +8,18 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
+from benchmarks import ROOT
 from benchmarks.commands import _snakemake
-from benchmarks.commands._arguments import positive
+from benchmarks.commands._arguments import processes
 from benchmarks.commands._snakemake import RunError, short
-from benchmarks.study import journal, status
-from benchmarks.study.config import ROOT, read, resolve, tiers, with_tier
+from benchmarks.config import Config, read, resolve, tiers, with_tier
+from benchmarks.results.privacy import make_folder
+from benchmarks.study import plan, status
+from benchmarks.study.store import Store, nothing_known, read_journal, sentences
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,12 +27,15 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command-line form."""
-    parser.add_argument("tier", nargs="?", help=f"{', '.join(tiers())}; default: that of --configfile, else quick")
-    parser.add_argument("--cores", type=positive, default=os.cpu_count() or 1)
+    parser.add_argument("tier", nargs="?", help=f"{', '.join(tiers())}; default: that of --configfile, else paper")
+    parser.add_argument("--cores", type=processes, default=os.cpu_count() or 1)
     parser.add_argument("--directory", type=Path, default=ROOT, help="where results/ and figures/ go")
     parser.add_argument("--configfile", type=Path, help="your own overlay on top of the tier")
     parser.add_argument("--targets", nargs="+", default=[], metavar="RULE", help="stop there, e.g. scores or tables")
     parser.add_argument("--fresh", nargs="+", default=[], metavar="MODEL", help="throw these models' rows away first")
+    parser.add_argument(
+        "--profile", help="send jobs to a cluster: a name in workflow/profiles, or the folder of your own"
+    )
     parser.add_argument("--keep-failed", action="store_true", help="go on with trials that raised an error as rows")
 
 
@@ -43,10 +49,11 @@ def run(args: argparse.Namespace) -> int:
         overlay["keep_failed"] = True
     config = resolve(overlay)
     directory = args.directory.resolve()
-    _check_targets(args.targets, config["run"])
-    _check_device(config["device"])
-    _check_known(config["known"])
-    results = directory / "results" / config["run"]
+    _check_targets(args.targets, config.run)
+    if args.profile is None:  # else the GPU is on other nodes
+        _check_device(config.device)
+    _check_known(config.known)
+    results = directory / "results" / config.run
     with _lock(results):
         _snakemake.release_stale_lock(directory, console)
         _throw_away(results, args.fresh, config)
@@ -68,7 +75,9 @@ def _check_targets(targets: Sequence[str], run: str) -> None:
 
 
 def _rules_text() -> str:
-    return "\n".join(path.read_text() for path in (ROOT / "Snakefile", *(ROOT / "workflow" / "rules").glob("*.smk")))
+    return "\n".join(
+        path.read_text() for path in (ROOT / "workflow" / "Snakefile", *(ROOT / "workflow").rglob("*.smk"))
+    )
 
 
 def _check_known(folder: str) -> None:
@@ -82,7 +91,7 @@ def _check_known(folder: str) -> None:
 def _check_device(name: str) -> None:
     """Stop before any trial where a GPU is asked for and none is here; torch is loaded only to find out."""
     if name.startswith("cuda"):
-        from benchmarks.study.tune import device_type
+        from benchmarks.study.store import device_type
 
         try:
             device_type(name)
@@ -90,13 +99,13 @@ def _check_device(name: str) -> None:
             raise RunError(str(error)) from None
 
 
-def _throw_away(results: Path, models: Sequence[str], config: Mapping[str, Any]) -> None:
+def _throw_away(results: Path, models: Sequence[str], config: Config) -> None:
     """`--fresh`: the rows and states of these models, on all data sets of this run."""
     for name in models:
-        if name not in config["models"]:
-            raise RunError(f"--fresh {name}: not a model of this run; choose among {', '.join(config['models'])}")
-        if config["known"]:
-            raise RunError(f"--fresh {name}: its rows would come back from known: {config['known']}; set known to ''")
+        if name not in config.models:
+            raise RunError(f"--fresh {name}: not a model of this run; choose among {', '.join(config.models)}")
+        if config.known:
+            raise RunError(f"--fresh {name}: its rows would come back from known: {config.known}; set known to ''")
         for folder in results.glob(f"trials/*/{name}"):
             shutil.rmtree(folder)
 
@@ -106,26 +115,28 @@ def _forget_failed(results: Path) -> None:
     for path in results.glob("trials/*/*/*.jsonl"):
         if b'"status": "failed"' not in path.read_bytes():
             continue
-        last = {(row["split"], row["trial"]): row["status"] for row in journal.read(path)}
+        last = {trial.pair: trial.status for trial in read_journal(path)}
         if "failed" in last.values():
             path.with_suffix(".parquet").unlink(missing_ok=True)
 
 
-def _announce(results: Path, config: Mapping[str, Any], console: Console) -> None:
+def _announce(results: Path, config: Config, console: Console) -> None:
     """How many rows will be made and why; of a run that begins with nothing there is nothing to say."""
-    if not config["known"] and not any(results.glob("trials/*/*/*.jsonl")):
+    if not config.known and not any(results.glob("trials/*/*/*.jsonl")):
         return
-    from benchmarks.study.preview import preview, sentences
-
-    known = short(Path(config["known"])) if config["known"] else ""
-    for line in sentences(preview(results, config, status.available(results, config)), known):
+    store = Store(results, config)
+    names = status.available(results, config)
+    previews = [store.preview(name, model) for name in names for model in plan.models_for(config, name)]
+    for line in sentences(previews, short(Path(config.known)) if config.known else ""):
         console.print(line)
+    if why := nothing_known(store, previews):
+        raise RunError(why)
 
 
 def _lock(results: Path) -> IO[str]:
     """Hold the results folder; the system lets go of it when this process ends, however it ends."""
     try:
-        results.mkdir(parents=True, exist_ok=True)
+        make_folder(results)
         file = (results / ".lock").open("w")
     except OSError as error:
         raise RunError(
@@ -142,20 +153,23 @@ def _lock(results: Path) -> IO[str]:
     return file
 
 
-def _run(args: argparse.Namespace, config: Mapping[str, Any], results: Path, console: Console) -> int:
+def _run(args: argparse.Namespace, config: Config, results: Path, console: Console) -> int:
     from benchmarks.study.cost import expected_seconds
 
     log = results / "snakemake.log"
-    options = ["--cores", str(args.cores), "--rerun-incomplete", "--keep-going"]
+    cores = args.cores if args.profile is None else 1
+    options = ["--rerun-incomplete", "--keep-going"]
+    options += _profile(args.profile) if args.profile else ["--cores", str(cores)]
     options += ["--directory", str(args.directory.resolve())]
     if args.configfile:
         options += ["--configfile", str(args.configfile.resolve())]
-    options += ["--config", f"tier={config['tier']}", *(["keep_failed=True"] if args.keep_failed else [])]
+    options += ["--config", f"tier={config.tier}", *(["keep_failed=True"] if args.keep_failed else [])]
     options += ["--", *args.targets]
-    console.print(f"Tier {config['tier']} on {args.cores} cores; results in {short(results)}/, log in {log.name}.")
+    place = f"on {cores} cores" if args.profile is None else f"with profile {args.profile}"
+    console.print(f"Tier {config.tier} {place}; results in {short(results)}/, log in {log.name}.")
     started = time.monotonic()
     watch = status.Watch(results, config, expected_seconds(config))
-    code = _snakemake.call(options, log, watch, args.cores, console)
+    code = _snakemake.call(options, args.directory.resolve(), log, watch, cores, console)
     if code in (130, 143):
         return code
     if code:
@@ -169,7 +183,17 @@ def _run(args: argparse.Namespace, config: Mapping[str, Any], results: Path, con
     return 0
 
 
-def _conclude(config: Mapping[str, Any], results: Path, watch: status.Watch, seconds: float, console: Console) -> None:
+def _profile(name: str) -> list[str]:
+    """The option that names a profile: a folder with a config.yaml."""
+    ours = ROOT / "workflow" / "profiles"
+    folder = next((place for place in (ours / name, Path(name)) if (place / "config.yaml").is_file()), None)
+    if folder is None:
+        names = ", ".join(sorted(place.name for place in ours.iterdir()))
+        raise RunError(f"--profile: got {name!r}; choose among {names}, or name a folder that holds a config.yaml")
+    return ["--workflow-profile", str(folder.resolve())]
+
+
+def _conclude(config: Config, results: Path, watch: status.Watch, seconds: float, console: Console) -> None:
     console.print(f"Done in {status.duration(seconds)}: {status.headline(watch.entries())}.")
     for missing in status.missing(results, config):
         console.print(f"  without {missing}", style="yellow")
@@ -181,6 +205,16 @@ def _conclude(config: Mapping[str, Any], results: Path, watch: status.Watch, sec
         found = [short(results / name) for name in where.split() if (results / name).exists()]
         if found:
             console.print(f"  {what}: {' '.join(found)}")
-    figures = results.parents[1] / "figures" / config["run"]
+    figures = results.parents[1] / "figures" / config.run
     if figures.is_dir():
         console.print(f"  figures: {short(figures)}")
+    if (results / "cells.csv").is_file():
+        from benchmarks.study.stored import stale
+
+        texts = list(stale(results, config, status.available(results, config)))
+        for text in texts[:5]:
+            console.print(f"  not as this run's configuration asks: {text}", style="red", markup=False)
+        if texts:
+            console.print(
+                f"  {len(texts)} in all: delete {short(results)}/trials.parquet, chosen and scores, run again"
+            )

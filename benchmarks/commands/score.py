@@ -1,6 +1,6 @@
 """Score survival curves of any program, and test them against the reference's models.
 
-`score --data support --predictions DIR --label "My model"` reads one file per split (see `splits export`), computes the
+`score --data support --predictions DIR --label "My model"` reads one file per split (see `data export`), computes the
 study's metrics, compares with every model of the reference split by split, and writes tables and a page.
 """
 
@@ -12,25 +12,26 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchmarks import data
+from benchmarks import ROOT, data
 from benchmarks.commands._arguments import place, positive
 from benchmarks.data.files import replacing
 from benchmarks.data.splits import Split, make_split
 from benchmarks.metrics.evaluate import evaluate
-from benchmarks.report.beyond_table import beyond_rows, render_beyond
+from benchmarks.report.grid import BEYOND
 from benchmarks.report.latex import Style
 from benchmarks.report.score_page import page
 from benchmarks.results.folder import Results, find_run, read_results
 from benchmarks.results.statistics import compare, summarise
-from benchmarks.study.config import ROOT
 from benchmarks.study.export import needed_times
-from benchmarks.study.predictions import BadPredictions, Between, find_file, read_curves
+from benchmarks.study.predictions import BadPredictions, Between, check_against_data, find_file, read_curves
 
 
 def score_split(dataset: data.Dataset, split: Split, file: Path, between: Between, convention: str) -> pd.DataFrame:
     """The metrics of one split's predictions: metric, g_tau, value."""
     test = dataset.take(split.test)
     curves = read_curves(file, split.test, float(needed_times(test.time, test.event)[-1]), between)
+    if warning := check_against_data(file, curves, test.time, test.event):
+        print(f"warning: {warning}")
     found = evaluate(test.time, test.event, curves, convention=convention)  # type: ignore[arg-type]
     return pd.DataFrame([s._asdict() for s in found])
 
@@ -102,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
     name, dataset = name_of(args.label, reference), data.load(args.data)
     splits = splits_of(reference, dataset, args.splits)
     files = {number: find_file(args.predictions, number) for number in splits}
-    convention = reference.config["evaluation"]["convention"]
+    convention = reference.convention(dataset.name)
     parts = []
     for number, split in splits.items():
         part = score_split(dataset, split, files[number], args.between, convention)
@@ -113,11 +114,11 @@ def run(args: argparse.Namespace) -> int:
     tests, cells = tests_of(every, name), summarise(every)
     out = args.out or args.predictions / "scores"
     style = Style(labels={name: args.label, **reference.labels}, marks=reference.marks, notation=dataset.name)
-    for file, frame in (("scores", scores), ("tests", tests), ("table", beyond_rows(cells))):
+    for file, frame in (("scores", scores), ("tests", tests), ("table", BEYOND.rows(cells))):
         with replacing(out / f"{file}.csv") as part:
             frame.to_csv(part, index=False)
     for file, text in (
-        ("table.tex", render_beyond(cells, style)),
+        ("table.tex", BEYOND.latex(cells, style)),
         ("page.html", page(reference, dataset, name, args.label, cells, tests, args.between)),
     ):
         with replacing(out / file) as part:

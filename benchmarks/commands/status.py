@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from benchmarks import ROOT
 from benchmarks.commands._arguments import positive
-from benchmarks.results.files import read_json
+from benchmarks.config import Config
 from benchmarks.results.folder import find_run
-from benchmarks.study.config import ROOT
 from benchmarks.study.status import Watch, headline, of_finished, table
 
 
@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     if (results / "trials.parquet").is_file() and not (results / "trials").is_dir():
         entries = of_finished(results)
     else:
-        config = read_json(results / "config.json", ("datasets", "models", "splits", "trials", "skip", "fallback"))
+        config = Config.of_run(results)
         entries = Watch(results, config, expected_seconds(config)).entries()
     console.print(table(entries, args.cores))
     console.print(f"run {results.name}: {headline(entries, args.cores)}")

@@ -23,7 +23,7 @@ BLOCK = 2**20  # cells of a block of predictions: at most 8 MB are copied where 
 TOLERANCE = 1e-6  # survival this far outside [0, 1] is rounding and is clipped; further out is an error
 
 
-class Score(NamedTuple):
+class MetricValue(NamedTuple):
     """One value of one metric; `g_tau` is "" where nothing is truncated."""
 
     metric: str

@@ -1,29 +1,30 @@
-"""One self-contained page about a run: no file beside it, no network, no clock; same results, same bytes."""
+"""The page of a run as one HTML file: nothing is fetched, no date is in it, so the same results give the same bytes."""
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from markupsafe import Markup
 
-from benchmarks.report import html_context, html_format
-from benchmarks.report.agreement import agreement
-from benchmarks.report.claims.check import check_claims
+from benchmarks.report import cells, page_context, wording
+from benchmarks.report.agreement import judge
+from benchmarks.report.claims.check import check_claims, kept_replications
 from benchmarks.report.conventions import comparisons, rankings
 from benchmarks.report.deviations import deviations
-from benchmarks.report.metric_tables import page_tables
-from benchmarks.report.provenance import Expected, costs, failures
+from benchmarks.report.provenance import costs, failures
 from benchmarks.results import names
 from benchmarks.results.folder import Results, Row
-from benchmarks.results.search_noise import search_errors
+from benchmarks.results.tidy import PAPER_METRICS, TRUNCATIONS
 
 TEMPLATE = Path(__file__).with_name("template")
 BEYOND_FIGURES = ("critical_difference", "heat_map")  # where there are models beyond the paper's, in their section
+DEVIATION_FIGURES = ("deviations",)
 MIME = {".png": "image/png", ".svg": "image/svg+xml"}
 
 
@@ -37,52 +38,58 @@ class Report:
     rankings: pd.DataFrame
 
 
-def build(run: Results, figures: Path, published: pd.DataFrame, expected: Sequence[Expected]) -> Report:
-    """Compare, judge and render."""
-    search = None if run.hindsight is None else search_errors(run.hindsight)
-    rows = agreement(published, run.cells, run.marks, search)
-    claims = check_claims(run, published)
-    found = comparisons(run.conventions)
+def build(run: Results, figures: Path, published: pd.DataFrame, expected: pd.DataFrame) -> Report:
+    """Compare with the paper, judge its statements, and fill the template; `expected` are costs, see `costs`."""
+    rows = judge(run, published)
+    claims = check_claims(run, published, kept_replications())
+    compared = comparisons(run.conventions)
     cost = costs(run, expected)
     headline, others, absent = read_figures(figures)
-    ranks = html_context.mean_ranks(run)
-    apart = BEYOND_FIGURES if ranks else ()
+    ranks = page_context.mean_ranks(run)
+    apart = (*DEVIATION_FIGURES, *(BEYOND_FIGURES if ranks else ()))
+    groups = cells.groups(run, rows)
+    disagreements = deviations(run)
     page = render(
-        head=html_context.head(run, rows, claims),
+        head=page_context.head(run, rows, claims),
         headline=headline,
         figures=[f for f in others if f["name"] not in apart],
         ranks=ranks,
-        beyond_figures=[f for f in others if f["name"] in apart],
+        beyond_figures=[f for f in others if ranks and f["name"] in BEYOND_FIGURES],
         absent=absent,
-        counts=html_context.count_rows(rows),
-        signed=html_context.signed_rows(rows),
-        agreement=html_context.agreement_tables(rows, run),
-        results=html_context.result_tables(run, rows),
-        extras=html_context.extra_tables(run),
-        counting=html_context.counting_rows(run),
-        other_metrics=page_tables(run),
+        counts=page_context.count_rows(rows),
+        signed=page_context.signed_rows(rows),
+        heads=cells.heads(),
+        columns=[(metric, g_tau, g_tau in ("", TRUNCATIONS[0])) for metric, g_tau in PAPER_METRICS],
+        groups=groups,
+        choices=cells.choices(groups, run),
+        cells=Markup(cells.as_script(cells.contents(run, rows))),
+        extras=page_context.extra_tables(run),
+        counting=page_context.counting_rows(run),
+        other_metrics=page_context.metric_tables(run),
+        error_rates=page_context.error_rates(rows),
         claims=claims.to_dict("records"),
-        deviations=deviations(run),
-        conventions=html_context.convention_tables(found, run),
+        deviations=[d for d in disagreements if not d.is_mimic],
+        mimic_deviations=[d for d in disagreements if d.is_mimic],
+        mimic_run=bool(set(run.cells["dataset"]) & {"mimic", "mimic_seq"}),
+        deviation_figures=[f for f in others if f["name"] in DEVIATION_FIGURES],
+        conventions=page_context.convention_tables(compared, run),
         failures=failures(run).to_dict("records"),
         costs=cost.to_dict("records"),
         expected_minutes=float((cost["trials"] * cost["expected_seconds"]).sum() / 60),
-        has_expectation=bool(expected),
+        has_expectation=len(expected) > 0,
         data=data_rows(run),
-        chosen=html_context.chosen_tables(run),
         environment=run.environment,
         codes=list(dict.fromkeys(map(str, run.trials["code"]))),
         config=json.dumps(dict(run.config), indent=1, sort_keys=True),
         n_trials=len(run.trials),
         marks={name: run.marks.get(name, "") for name in run.trials["dataset"].unique()},
     )
-    return Report(page, rows, claims, rankings(found))
+    return Report(page, rows, claims, rankings(compared))
 
 
 def render(template: str = "page.html", **context: Any) -> str:
     """Fill a template; values are escaped, an unknown name is an error."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
 
     engine = Environment(
         loader=FileSystemLoader(TEMPLATE),
@@ -92,11 +99,17 @@ def render(template: str = "page.html", **context: Any) -> str:
         lstrip_blocks=True,
     )
     for name in ("number", "p_value", "seconds", "plural", "slug"):
-        engine.globals[name] = getattr(html_format, name)
+        engine.globals[name] = getattr(wording, name)
     for name in ("dataset_label", "model_label", "metric_label"):
         engine.globals[name] = getattr(names, name)
-    style, script = (Markup((TEMPLATE / name).read_text(encoding="utf-8")) for name in ("page.css", "page.js"))
-    return engine.get_template(template).render(style=style, script=script, **context)
+    files = {"style": "page.css", "script": "page.js", "recompute": "recompute.js"}
+    parts = {name: Markup((TEMPLATE / file).read_text(encoding="utf-8")) for name, file in files.items()}
+    # Nothing is fetched, and no script is run but these two, whatever a name or a message in the page says.
+    scripts = ("\n{recompute}\n{script}\n".format(**parts), "\n{script}\n".format(**parts))
+    digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
+    policy = "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; style-src 'unsafe-inline'; "
+    policy += "script-src " + " ".join(f"'sha256-{digest}'" for digest in digests)
+    return engine.get_template(template).render(policy=policy, **parts, **context)
 
 
 def read_figures(folder: Path) -> tuple[Row | None, list[Row], dict[str, str]]:

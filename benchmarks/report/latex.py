@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from benchmarks.results.names import dataset_label, escape, higher_is_better, is_searched, model_label
+from benchmarks.results.names import REFERENCE, dataset_label, escape, higher_is_better, is_searched, model_label
 
 # Section 5.4: what a published cell rests on.
 PAPER_SPLITS = {"mimic_seq": 5, "mimic": 5, "support": 10, "metabric": 10}
@@ -29,6 +29,8 @@ class Style:
     marks: Mapping[str, str] = field(default_factory=dict)  # dataset -> "synthetic" or "demo", printed visibly
     coverage: Coverage = "caption"  # where splits and trials below the paper's protocol are said
     notation: str = "mimic_seq"  # the dataset whose table explains bold, underline, error bar and asterisk
+    reference: str = REFERENCE  # the model that the asterisks are about
+    uneven: Mapping[str, str] = field(default_factory=dict)  # dataset -> where its metrics' weights are uneven
     labels: Mapping[str, str] = field(default_factory=dict)  # printed names of what may not be in this checkout
 
     def dataset(self, name: str) -> str:
@@ -108,8 +110,24 @@ def marks_note(datasets: Iterable[str], style: Style) -> str:
     return " " + red("; ".join(notes) + ".") if notes else ""
 
 
+def against(text: str, style: Style) -> str:
+    """A caption's words on the tests, with the name of the model that the others are tested against."""
+    if style.reference == REFERENCE:
+        return text
+    words = (
+        r"(the proposed SODEN(?=,)|(?<=significant difference to )SODEN|(?<=ifferences to )SODEN|(?<=against )SODEN)"
+    )
+    return re.sub(words, lambda _: style.model(style.reference), text)
+
+
+def uneven_note(datasets: Iterable[str], style: Style) -> str:
+    """A caption sentence on the data sets whose metrics leave out subjects or lean on one."""
+    notes = [f"{style.dataset(name)}: {escape(style.uneven[name])}" for name in datasets if name in style.uneven]
+    return f" Weights are uneven: {'; '.join(notes)}." if notes else ""
+
+
 def latex_arrow(metric: str) -> str:
-    """Where better is."""
+    """An arrow in the direction of better values."""
     return r"($\uparrow$)" if higher_is_better(metric) else r"($\downarrow$)"
 
 

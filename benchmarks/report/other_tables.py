@@ -127,7 +127,7 @@ def render_hyper_parameters(spaces: Spaces, style: Style) -> str:
     return floating(body, "l|c", HYPER_CAPTION, "table:hp", place="[!h]")
 
 
-def render_related_work(related: pd.DataFrame) -> str:
+def render_related_work(related: pd.DataFrame, _style: Style | None = None) -> str:
     """What each method can do; the first open question carries the footnote mark of RELATED_FOOTNOTE."""
     lines, noted = [], False
     for row in related.to_dict("records"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -31,9 +32,10 @@ COMPILERS = {
     "tectonic": ["tectonic"],
     "pdflatex": ["pdflatex", "-interaction=nonstopmode", "-halt-on-error"],
 }
+PACKAGES = "apt-get install latexmk texlive-latex-recommended texlive-latex-extra texlive-fonts-recommended"
 INSTALL = (
-    "no LaTeX found (looked for latexmk, tectonic, pdflatex). On Debian or Ubuntu: apt-get install latexmk "
-    "texlive-latex-recommended texlive-latex-extra texlive-fonts-recommended; elsewhere: TeX Live, MacTeX or tectonic"
+    f"no LaTeX found (looked for latexmk, tectonic, pdflatex). On Debian or Ubuntu: {PACKAGES}; elsewhere: TeX Live, "
+    "MacTeX or tectonic"
 )
 
 
@@ -69,6 +71,12 @@ def compile_pdf(source: Path) -> Path:
             timeout=300,
         )
         if done.returncode:
+            absent = re.search(r"File [`'](.+?)' not found", done.stdout + done.stderr)
+            if absent:
+                raise LatexError(
+                    f"{compiler} could not compile {source}: this LaTeX lacks {absent[1]}. On Debian or Ubuntu: "
+                    f"{PACKAGES}; with TeX Live: tlmgr install {Path(absent[1]).stem}"
+                )
             raise LatexError(
                 f"{compiler} could not compile {source}; see {source.with_suffix('.log')}. Its last words:\n"
                 + "\n".join((done.stdout + done.stderr).splitlines()[-15:])

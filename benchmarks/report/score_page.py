@@ -8,7 +8,7 @@ import pandas as pd
 
 from benchmarks.data.dataset import Dataset
 from benchmarks.report.html import render
-from benchmarks.report.html_format import arrow, cell_values, number
+from benchmarks.report.wording import arrow, cell_values, number
 from benchmarks.results.folder import Results
 from benchmarks.results.names import metric_label, model_label, model_order
 from benchmarks.results.statistics import ALPHA
@@ -27,8 +27,8 @@ def page(
     between: str,
 ) -> str:
     """One self-contained page; same scores, same bytes."""
-    found = {(c["model"], c["metric"], c["g_tau"]): c for c in cells[cells["table"] == "beyond"].to_dict("records")}
-    labels = {model: label if model == name else model_label(model) for model, _, _ in found}
+    by_key = {(c["model"], c["metric"], c["g_tau"]): c for c in cells[cells["table"] == "beyond"].to_dict("records")}
+    labels = {model: label if model == name else model_label(model) for model, _, _ in by_key}
     models = [*model_order(set(labels) - {name}), name]
     return render(
         "score.html",
@@ -41,7 +41,7 @@ def page(
         alpha=ALPHA,
         heads=[f"{metric_label(m)} {arrow(m)} {g}" for m, g in COLUMNS],
         body=[
-            {"label": labels[m], "own": m == name, "cells": [cell_values(found.get((m, *key))) for key in COLUMNS]}
+            {"label": labels[m], "own": m == name, "cells": [cell_values(by_key.get((m, *key))) for key in COLUMNS]}
             for m in models
         ],
         tests=[

@@ -78,10 +78,10 @@ def families(scores: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
         yield "beyond", key.isin(BEYOND)
 
 
-def counted(scores: pd.DataFrame) -> pd.DataFrame:
+def counted(scores: pd.DataFrame, reference: str = REFERENCE) -> pd.DataFrame:
     """Every test behind an asterisk with its four p-values, and wins, ties and losses of the model over the splits."""
-    tests = compare(scores)
-    gained = gains(scores)
+    tests = compare(scores, reference)
+    gained = gains(scores, reference)
     sides = pd.cut(gained["gain"], [-np.inf, -TIE, TIE, np.inf], labels=["losses", "ties", "wins"], right=False)
     tally = gained.groupby([*CELL, "model", sides], observed=False).size().unstack(fill_value=0).reset_index()
     mean = gained.groupby([*CELL, "model"])["gain"].mean().reset_index()

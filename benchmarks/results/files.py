@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tarfile
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ def read_parquet(path: Path, **options: Any) -> pd.DataFrame:
     """A parquet table."""
     try:
         return pd.read_parquet(path, **options)
-    except (OSError, ValueError) as error:  # pyarrow's own errors are ValueErrors, or OSErrors without a number
+    except (OSError, ValueError, KeyError, TypeError, NotImplementedError) as error:  # of a damaged file
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise damaged(path, error) from error
@@ -55,3 +56,16 @@ def read_csv(path: Path, **options: Any) -> pd.DataFrame:
         return pd.read_csv(path, **options)
     except ValueError as error:  # pandas' own errors are ValueErrors
         raise damaged(path, error) from error
+
+
+def unpack(archive: tarfile.TarFile, folder: Path) -> None:
+    """Write the plain files of an archive; Python 3.11.2, which Debian 12 has, cannot filter what it extracts."""
+    for member in archive:
+        path = folder / member.name
+        if member.isdir():
+            continue
+        content = archive.extractfile(member) if member.isfile() else None
+        if content is None or not path.resolve().is_relative_to(folder.resolve()):
+            raise tarfile.TarError(f"got {member.name}; wanted an archive of plain files below its folder")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.read())

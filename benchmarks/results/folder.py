@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,9 @@ import pandas as pd
 from benchmarks.data.files import read_npz
 from benchmarks.results.files import damaged, read_any_json, read_csv, read_json, read_parquet
 from benchmarks.results.tidy import canonical_g_tau, read_table
+from benchmarks.results.types import Chosen
 
-Row = dict[str, Any]
-HINDSIGHT = "hindsight.parquet"
+Row = dict[str, Any]  # only for benchmarks.report, until it names what it holds
 NEEDED = ("config.json", "cells.csv", "scores.csv", "tests.csv", "trials.parquet", "datasets.csv")  # of a finished run
 
 
@@ -31,16 +31,16 @@ class Results:
     conventions: pd.DataFrame
     trials: pd.DataFrame
     datasets: pd.DataFrame
-    notes: Mapping[str, Row] = field(default_factory=dict)  # data set -> what the run found out about it
-    chosen: tuple[Row, ...] = ()  # one per data set, model and split
+    notes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # data set -> what the run found out about it
+    chosen: tuple[Chosen, ...] = ()  # one per data set, model and split
     # (data set, model) -> what was found on the test parts besides scores: "curves" and "risk_groups", rows each
-    evaluated: Mapping[tuple[str, str], dict[str, list[Row]]] = field(default_factory=dict)
-    simulations: tuple[Row, ...] = ()  # one per repetition: arrays by name, and "meta"
+    evaluated: Mapping[tuple[str, str], dict[str, list[dict[str, Any]]]] = field(default_factory=dict)
+    simulations: tuple[dict[str, Any], ...] = ()  # one per repetition: arrays by name, and "meta"
     environment: Mapping[str, Any] = field(default_factory=dict)
-    hindsight: pd.DataFrame | None = None  # the best trials of each split on the test part, scored after the choice
+    weights: pd.DataFrame = field(default_factory=pd.DataFrame)  # how evenly metrics weigh the subjects of each split
 
     @property
-    def risk_groups(self) -> list[Row]:
+    def risk_groups(self) -> list[dict[str, Any]]:
         """Of all models and splits."""
         return [group for found in self.evaluated.values() for group in found["risk_groups"]]
 
@@ -57,7 +57,18 @@ class Results:
     @property
     def split_sources(self) -> dict[str, str]:
         """Whose splits: data set -> "released" (the authors'), "drawn", or as configured if not noted."""
-        return split_sources(self.datasets, self.config)
+        return split_sources(self.datasets, self.config["split_source"])
+
+    @property
+    def reference(self) -> str:
+        """The model that every other is tested against."""
+        return str(self.config.get("compare_with", "soden"))
+
+    def convention(self, dataset: str) -> str:
+        """How a data set's scores were computed: as noted by the run or, if it did not, as configured."""
+        noted = {row["dataset"]: row.get("convention") for row in self.datasets.to_dict("records")}.get(dataset)
+        configured = str(self.config["evaluation"]["convention"])
+        return noted if isinstance(noted, str) else "published" if configured == "auto" else configured
 
     def n_trials(self, dataset: str) -> int:
         """Trials per split: the fewest of any searched model, since one without search is fitted once; 0 if unknown."""
@@ -74,10 +85,10 @@ class Results:
         return {row["dataset"]: row["label"] for row in self.datasets.to_dict("records")}
 
 
-def split_sources(datasets: pd.DataFrame, config: Mapping[str, Any]) -> dict[str, str]:
+def split_sources(datasets: pd.DataFrame, configured: str) -> dict[str, str]:
     """Whose splits, from datasets.csv; what is not noted there, or is of both kinds, is as configured."""
     noted = {row["dataset"]: row.get("splits") for row in datasets.to_dict("records")}
-    return {name: how if how in ("released", "drawn") else config["split_source"] for name, how in noted.items()}
+    return {name: how if how in ("released", "drawn") else configured for name, how in noted.items()}
 
 
 def read_results(path: Path) -> Results:
@@ -101,7 +112,7 @@ def read_results(path: Path) -> Results:
         },
         simulations=tuple(_simulation(file) for file in sorted((path / "simulation").glob("*.npz"), key=_number)),
         environment=_json(path / "environment.json"),
-        hindsight=read_parquet(path / HINDSIGHT) if (path / HINDSIGHT).is_file() else None,
+        weights=read_table(path / "weights.csv") if (path / "weights.csv").is_file() else pd.DataFrame(),
     )
 
 
@@ -143,18 +154,17 @@ def _conventions(path: Path) -> pd.DataFrame:
     return frame.assign(g_tau=[canonical_g_tau(value) for value in frame["g_tau"]])
 
 
-def _chosen(path: Path) -> list[Row]:
-    if (path / "chosen.parquet").is_file():
-        rows: list[Row] = read_parquet(path / "chosen.parquet").to_dict("records")
-        for row in rows:  # a compact table keeps the hyper-parameters as JSON text
-            row["hyper"] = json.loads(row["hyper"]) if isinstance(row.get("hyper"), str) else row.get("hyper")
-        return rows
-    return [row for file in sorted((path / "chosen").glob("*/*.json")) for row in read_any_json(file)]
+def _chosen(path: Path) -> Iterator[Chosen]:
+    for file in sorted((path / "chosen").glob("*/*.json")):
+        try:
+            yield from (Chosen.from_row(row) for row in read_any_json(file))
+        except (TypeError, AttributeError) as error:
+            raise damaged(file, error) from error
 
 
-def _simulation(path: Path) -> Row:
+def _simulation(path: Path) -> dict[str, Any]:
     try:
-        arrays: Row = read_npz(path)
+        arrays: dict[str, Any] = read_npz(path)
         return arrays | {"meta": json.loads(str(arrays["meta"]))}
     except (KeyError, ValueError) as error:
         raise damaged(path, error) from error
@@ -165,5 +175,5 @@ def _number(path: Path) -> tuple[int, str]:
     return len(path.stem), path.stem
 
 
-def _json(path: Path) -> Row:
+def _json(path: Path) -> dict[str, Any]:
     return read_json(path) if path.is_file() else {}

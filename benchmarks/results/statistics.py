@@ -87,7 +87,7 @@ def summarise(
     cells = cells.merge(tests, how="left", on=[*CELL, "model"])
     cells["significant"] = cells["p_value"] < ALPHA
     of_paper, variant = cells["model"].isin(list(MODELS)), cells["model"].isin(VARIANTS)
-    main = cells[of_paper & (~variant | (cells["model"] == reference))].assign(table="main")
+    main = cells[of_paper & (~variant | (cells["model"] == REFERENCE))].assign(table="main")
     tables = [main, cells[variant].assign(table="ablation")]
     if not of_paper.all():
         tables.append(cells.assign(table="beyond"))

@@ -18,7 +18,7 @@ def first_split(name: str) -> tuple[dict[str, SurvivalData], str]:
     try:
         dataset = load(name)
     except DataUnavailable:
-        why = f"`python -m benchmarks datasets {name}` says why"
+        why = f"`python -m benchmarks data list {name}` says why"
         return _stand_in(name), f"{name}: data not found ({why}), simulated features and times instead"
     parts = dict(zip(PARTS, prepared(dataset, make_split(dataset, "released", 1), *PARTS), strict=True))
     return parts, f"{name}: split 1, {' / '.join(str(len(part)) for part in parts.values())} subjects"

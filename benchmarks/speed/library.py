@@ -68,7 +68,7 @@ def _mesh(panels: int = 128) -> Iterator[None]:
     """As if numba were not installed, and with so many panels."""
     from unittest.mock import patch
 
-    with patch("soden.compiled.available", lambda: False), patch("soden.models.FINE_STEPS", panels):
+    with patch("soden.backends.available", lambda: False), patch("soden.models.FINE_STEPS", panels):
         yield
 
 

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.metrics import literal
 from benchmarks.metrics.antolini import antolini_ctd
-from benchmarks.metrics.base import Outcome, Prediction, Score, discover, metrics
+from benchmarks.metrics.base import MetricValue, Outcome, Prediction, discover, metrics
 from benchmarks.metrics.evaluate import evaluate
-from benchmarks.metrics.ibll import binomial_log_likelihood
-from benchmarks.metrics.ibs import brier_score
+from benchmarks.metrics.integrated import score_over_time
+from benchmarks.metrics.kernels import bll_block, brier_block
 from benchmarks.metrics.uno import uno_c
+from benchmarks.speed import literal
 from soden.types import BoolArray, FloatArray
 
 AGREE = 1e-6  # sksurv calls risks within 1e-8 tied, we only equal ones; float sums differ by less
@@ -140,13 +140,13 @@ def _against_pycox(p: Problem) -> list[Contest]:
         Contest(
             "BS(t), 1000 times",
             "pycox",
-            lambda: brier_score(p.on_grid(on_grid), p.grid),
+            lambda: score_over_time(p.on_grid(on_grid), p.grid, brier_block),
             lambda: at_grid.brier_score(p.grid).to_numpy(),
         ),
         Contest(
             "BLL(t), 1000 times",
             "pycox",
-            lambda: binomial_log_likelihood(p.on_grid(on_grid), p.grid),
+            lambda: score_over_time(p.on_grid(on_grid), p.grid, bll_block),
             lambda: -at_grid.nbll(p.grid).to_numpy(),
             "clips S to [1e-7, 1 - 1e-7]",
         ),
@@ -169,13 +169,13 @@ def _against_sksurv(p: Problem) -> list[Contest]:
         Contest(
             "BS(t), 1000 times",
             "scikit-survival",
-            lambda: brier_score(p.on_grid(on_grid), p.grid),
+            lambda: score_over_time(p.on_grid(on_grid), p.grid, brier_block),
             lambda: sksurv.brier_score(y, y, on_grid, p.grid)[1],
         ),
         Contest(
             "IBS, trapezoid",
             "scikit-survival",
-            lambda: np.trapezoid(brier_score(p.on_grid(on_grid), p.grid), p.grid) / width,
+            lambda: np.trapezoid(score_over_time(p.on_grid(on_grid), p.grid, brier_block), p.grid) / width,
             lambda: sksurv.integrated_brier_score(y, y, on_grid, p.grid),
         ),
     ]
@@ -224,7 +224,7 @@ def run(args: argparse.Namespace) -> int:
     return 0 if slowest > 1 and not wrong else 1
 
 
-def _full(p: Problem) -> list[Score]:
+def _full(p: Problem) -> list[MetricValue]:
     return evaluate(p.time, p.event, lambda _: p.whole.survival, p.risk)
 
 

@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(folder: Path, overlay: dict[str, Any], cores: int) -> tuple[float, float, list[dict[str, Any]]]:
     """Seconds of the whole run up to the scores, of its tuning part, and the trials' rows."""
-    from benchmarks.study import journal
+    from benchmarks.study.store import read_lines
 
     config = folder / "speed.json"
     config.write_text(json.dumps(overlay))
@@ -68,4 +68,8 @@ def _run(folder: Path, overlay: dict[str, Any], cores: int) -> tuple[float, floa
     # it comes after.
     ready = max(path.stat().st_mtime for path in (results / "splits").iterdir())
     last = max(path.stat().st_mtime for path in (results / "trials").rglob("*.parquet"))
-    return wall, last - ready, [row for path in (results / "trials").rglob("*.jsonl") for row in journal.read(path)]
+    return (
+        wall,
+        last - ready,
+        [row for path in (results / "trials").rglob("*.jsonl") for row in read_lines(path.read_bytes())],
+    )

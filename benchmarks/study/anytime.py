@@ -3,41 +3,54 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from benchmarks import data
+import pandas as pd
+
 from benchmarks.data.files import replacing
+from benchmarks.results.types import Score, Trial, trials_frame
 from benchmarks.study import plan
-from benchmarks.study.evaluate import choose, evaluate_model
-from benchmarks.study.tune import Settings, Tuner
-
-Row = dict[str, Any]
-
-
-def finished(results: Path, config: Mapping[str, Any], dataset: data.Dataset, model: str) -> tuple[Tuner, list[Row]]:
-    """The journal rows that belong to this run as it is configured now; another setting's rows are not of it."""
-    folder, splits = results / "trials" / dataset.name / model, results / "splits" / dataset.name
-    settings = Settings(config["seed"], config["training"], config["width_rounding"], config["device"])
-    tuner = Tuner(folder, dataset, splits, model, settings)
-    wanted = {pair for chunk in plan.chunks(config, dataset.name, model) for pair in chunk.trials}
-    rows = tuner.finished()
-    return tuner, [rows[pair] for pair in sorted(wanted & rows.keys())]
+from benchmarks.study.evaluate import choose, evaluate_model, scores_frame
+from benchmarks.study.gather import gather
+from benchmarks.study.search import Search
+from benchmarks.study.status import available
+from benchmarks.study.store import Store
 
 
-def scores_so_far(
-    results: Path, config: Mapping[str, Any], dataset: data.Dataset, model: str
-) -> tuple[list[Row], list[Row]]:
-    """Scores of each split's best trial so far, and the rows they rest on; what was scored before is read back."""
-    tuner, rows = finished(results, config, dataset, model)
-    scores: list[Row] = []
-    for split, best in sorted(choose(rows).items()):
-        state = tuner.state_path(best)
-        cached = results / "anytime" / "scored" / dataset.name / model / f"{state.stem}.json"
+def gather_so_far(run: Path) -> tuple[Path, pd.DataFrame]:
+    """Score what is finished into <run>/anytime; return that folder and the summaries of the data sets."""
+    store = Store.of_run(run)
+    scores: list[Score] = []
+    trials: list[Trial] = []
+    planned, summaries = [], []
+    for name in available(run, store.config):
+        if not store.is_prepared(name, range(1, plan.n_splits(store.config, name) + 1)):
+            continue
+        summaries.append(store.dataset(name).summary())
+        for model in plan.models_for(store.config, name):
+            planned.append((name, model, plan.n_splits(store.config, name)))
+            finished = store.finished(name, model)
+            made = [finished[pair] for pair in store.pairs(name, model) if pair in finished]
+            scores += _scores_so_far(Search(store, name, model), made)
+            trials += made
+    if not scores:
+        raise ValueError(f"no trial of {run.name} is finished yet; `python -m benchmarks status {run.name}` follows it")
+    out = run / "anytime"
+    convention = store.config.evaluation.convention
+    counts = pd.DataFrame(planned, columns=["dataset", "model", "n_splits"])
+    gather(scores_frame(scores), trials_frame(trials), convention, counts, out, store.config.compare_with)
+    return out, pd.DataFrame(summaries)
+
+
+def _scores_so_far(search: Search, trials: list[Trial]) -> list[Score]:
+    """Scores of each split's best trial so far; what was scored before is read back."""
+    scores: list[Score] = []
+    folder = search.store.run / "anytime" / "scored" / search.dataset.name / search.model
+    for split, best in sorted(choose(trials).items()):
+        cached = folder / f"{search.state_path(best).stem}.json"
         if not cached.exists():
-            out = evaluate_model(tuner, [r for r in rows if r["split"] == split])
+            out = evaluate_model(search, [trial for trial in trials if trial.split == split])
             with replacing(cached) as part:
-                part.write_text(json.dumps(out["scores"]))
-        scores += json.loads(cached.read_text())
-    return scores, rows
+                part.write_text(json.dumps([score.to_row() for score in out.scores]))
+        scores += [Score.from_row(row) for row in json.loads(cached.read_text())]
+    return scores

@@ -8,8 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from benchmarks import ROOT
 from benchmarks.data.files import sha256_of
-from benchmarks.study.config import ROOT
 
 LIBRARIES = ("torch", "numpy", "scipy", "pandas", "numba", "lifelines", "scikit-survival", "pycox", "snakemake")
 

@@ -1,6 +1,6 @@
 """Write the splits of a data set as plain CSV, so that a model in any language can be fitted to them and scored here.
 
-`splits export --data support --out DIR` makes a folder per split. Predictions made from it go to `score`.
+`data export support --out DIR` makes a folder per split. Predictions made from it go to `score`.
 """
 
 from __future__ import annotations

@@ -11,10 +11,12 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.data.files import read_npz
-from soden.types import FloatArray, IntArray
+from soden.types import BoolArray, FloatArray, IntArray
 
 SUFFIXES = (".csv", ".parquet", ".npz")
+FAR, LONGER = 0.25, 3.0  # from Kaplan-Meier in probability; times the last time of the test part
 TOLERANCE = 1e-6  # rises and excesses up to this are rounding
+SAME_TIME = 1e-12  # relative: a time that lost its last digit on the way through a decimal is still the same time
 Between = Literal["linear", "steps"]
 
 
@@ -35,8 +37,7 @@ class Curves:
         at, S = self.times, self.survival
         if at[0] > 0:
             at, S = np.concatenate([[0.0], at]), np.concatenate([np.ones((len(S), 1)), S], axis=1)
-        # A time that lost its last digit on the way through a decimal is still the same time.
-        left = np.clip(np.searchsorted(at, times * (1 + 1e-12), side="right") - 1, 0, len(at) - 1)
+        left = np.clip(np.searchsorted(at, times * (1 + SAME_TIME), side="right") - 1, 0, len(at) - 1)
         if self.between == "steps":
             return S[:, left]
         right = np.minimum(left + 1, len(at) - 1)
@@ -72,6 +73,32 @@ def read_curves(path: Path, ids: IntArray, until: float, between: Between = "lin
     times = _checked_times(path, times, until)
     order = _order(path, found, ids)
     return Curves(times, _checked_survival(path, survival, times, found)[order], between)
+
+
+def check_against_data(path: Path, curves: Curves, time: FloatArray, event: BoolArray) -> str:
+    """A warning if the mean curve is far from the data's Kaplan-Meier curve; an error if it also lasts far longer.
+
+    Times in months instead of years look like that: everybody lives twelve times as long.
+    """
+    from benchmarks.metrics.censoring import kaplan_meier
+
+    at = np.quantile(time[event], (0.25, 0.5, 0.75))
+    times, values, _ = kaplan_meier(time, event)
+    alive = np.concatenate([[1.0], values])[np.searchsorted(times, at, side="right")]
+    predicted = curves(at).mean(axis=0)
+    worst = int(np.abs(predicted - alive).argmax())
+    if abs(predicted[worst] - alive[worst]) <= FAR:
+        return ""
+    said = (
+        f"{path.name}: the mean predicted survival at {at[worst]:.3g} years is {predicted[worst]:.2f}, where "
+        f"{alive[worst]:.2f} of the subjects are alive"
+    )
+    if curves.times[-1] > LONGER * time.max():
+        raise BadPredictions(
+            f"{said}, and the times go to {curves.times[-1]:.3g}, where the test part's go to {time.max():.3g} years; "
+            "are they in months or days? Give years"
+        )
+    return f"{said}; are the times in years, and is it S, not 1 - S?"
 
 
 def _read_npz(path: Path) -> tuple[Any, Any, Any]:
@@ -151,11 +178,12 @@ def _checked_times(path: Path, times: Any, until: float) -> FloatArray:
         k = int(np.argmax(steps <= 0))
         what = "comes twice" if steps[k] == 0 else f"is followed by {times[k + 1]:g}"
         raise BadPredictions(f"{path}: times must ascend; {times[k]:g} {what}")
-    if times[-1] < until:
+    if times[-1] < until * (1 - SAME_TIME):
         hint = "; are they in days or months?" if times[-1] > 100 else ""
         raise BadPredictions(
-            f"{path}: times end at {times[-1]:g}, but the metrics read curves up to {until:g} years (times.csv of "
-            f"`splits export`); predict that far{hint}"
+            f"{path}: times end at {_apart(times[-1], until)}, but the metrics read curves up to "
+            f"{_apart(until, times[-1])} years (times.csv of "
+            f"`data export`); predict that far{hint}"
         )
     if times[0] > until / 2 or times[-1] > 100 * until:
         raise BadPredictions(
@@ -207,6 +235,13 @@ def _checked_survival(path: Path, S: FloatArray, times: FloatArray, ids: Any) ->
             f"{S[row, k + 1]:g} at {times[k + 1]:g}{hint}"
         )
     return np.minimum.accumulate(S.clip(0, 1), axis=1)
+
+
+def _apart(value: float, other: float) -> str:
+    """A number with six digits, or as many as tell it from another one."""
+    return next(
+        (text for digits in range(6, 17) if (text := f"{value:.{digits}g}") != f"{other:.{digits}g}"), str(value)
+    )
 
 
 def _some(values: Sequence[Any] | Any) -> str:

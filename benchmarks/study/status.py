@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.config import Config
 from benchmarks.results import screen
+from benchmarks.results.tidy import read_table
+from benchmarks.results.types import Trial, read_trials
 from benchmarks.study import plan
-from benchmarks.study.journal import Follower, Row
-from benchmarks.study.rows import CURRENT
+from benchmarks.study.store import CURRENT, Follower, Pair, Store
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -33,14 +35,14 @@ class Progress:
     seconds: float = 0.0
     best: float = -math.inf  # validation score; minus the loss, or C^td
 
-    def add(self, row: Row, times: int = 1) -> None:
-        """Count a row; -1 takes it back."""
+    def add(self, trial: Trial, times: int = 1) -> None:
+        """Count a trial; -1 takes it back."""
         self.done += times
-        self.seconds += times * row["seconds"]
-        self.diverged += times * (row["status"] == "diverged")
-        self.failed += times * (row["status"] == "failed")
-        if times > 0 and not math.isnan(row["score"]):
-            self.best = max(self.best, row["score"])
+        self.seconds += times * trial.seconds
+        self.diverged += times * (trial.status == "diverged")
+        self.failed += times * (trial.status == "failed")
+        if times > 0 and not math.isnan(trial.score):
+            self.best = max(self.best, trial.score)
 
     def seconds_left(self, pace: float) -> float:
         """Of one core; a model that has not begun is expected to take what was measured, at this run's pace."""
@@ -50,18 +52,18 @@ class Progress:
 
 
 class Watch:
-    """Counts a run's rows against its plan; reads only, and only what is new, so it is safe beside a running study."""
+    """Counts a run's trials against its plan; reads only what is new, so it is safe beside a running study."""
 
-    def __init__(self, results: Path, config: Mapping[str, Any], expected: Mapping[tuple[str, str], float]) -> None:
-        self.results, self.config, self.expected = results, config, expected
+    def __init__(self, results: Path, config: Config, expected: Mapping[tuple[str, str], float]) -> None:
+        self.store, self.expected = Store(results, config), expected
         self._models: dict[tuple[str, str], _Model] = {}
 
     def entries(self) -> list[Progress]:
         """A model each, in the order of the config."""
-        names = available(self.results, self.config)
-        return [self._of(d, m).entry() for d in names for m in plan.models_for(self.config, d)]
+        config = self.store.config
+        return [self._of(d, m).entry() for d in available(self.store.run, config) for m in plan.models_for(config, d)]
 
-    def first_failures(self) -> Iterator[Row]:
+    def first_failures(self) -> Iterator[Trial]:
         """The first failed trial of each model, once."""
         for model in self._models.values():
             if model.failure is not None and not model.told:
@@ -70,87 +72,70 @@ class Watch:
 
     def _of(self, dataset: str, model: str) -> _Model:
         if (dataset, model) not in self._models:
-            splits = plan.n_splits(self.config, dataset)
-            trials = plan.n_trials(self.config, model)
-            empty = Progress(dataset, model, splits * trials, self.expected.get((dataset, model), math.nan))
-            known = self._known(dataset, model)
-            folder = self.results / "trials" / dataset / model
-            self._models[dataset, model] = _Model(folder, splits, trials, empty, known)
+            seconds = self.expected.get((dataset, model), math.nan)
+            self._models[dataset, model] = _Model(self.store, dataset, model, seconds)
         return self._models[dataset, model]
-
-    def _known(self, dataset: str, model: str) -> dict[tuple[int, int], str]:
-        folder = self.config.get("known")
-        if not folder or not (Path(folder) / "trials.parquet").is_file():
-            return {}
-        from benchmarks.study.preview import promised  # loads torch, which a run without known rows is spared
-
-        return promised(self.config, dataset, model)
 
 
 class _Model:
-    """The rows of one model that count: planned ones, with an identity of now, each pair once."""
+    """The trials of one model that count: planned ones, with an identity of now, each pair once."""
 
-    def __init__(
-        self, folder: Path, splits: int, trials: int, progress: Progress, known: Mapping[tuple[int, int], str]
-    ) -> None:
-        self.folder, self.splits, self.trials, self.progress = folder, splits, trials, progress
-        self.known = known  # (split, trial) -> identity
-        self.failure: Row | None = None
+    def __init__(self, store: Store, dataset: str, model: str, expected: float) -> None:
+        self.folder, self.pairs = store.folder(dataset, model), set(store.pairs(dataset, model))
+        self.progress = Progress(dataset, model, len(self.pairs), expected)
+        known = store.known is not None and (store.known / "trials.parquet").is_file()
+        self.known = store.taken(dataset, model) if known else {}  # needs torch, so only where there are any
+        self.failure: Trial | None = None
         self.told = False
         self._start_over(None)
 
     def _start_over(self, current: dict[str, list[str]] | None) -> None:
         old = self.progress
         self.progress = Progress(old.dataset, old.model, old.total, old.expected)
-        self.current, self.follower, self.rows = current, Follower(self.folder), dict[tuple[int, int], Row]()
+        self.current, self.follower, self.trials = current, Follower(self.folder), dict[Pair, Trial]()
 
     def entry(self) -> Progress:
         current = _json(self.folder / CURRENT)
-        if current != self.current:  # settings or code are others than those of the rows counted so far
+        if current != self.current:  # settings or code are others than those of the trials counted so far
             self._start_over(current)
-        for row in self.follower.new_rows():
-            pair = (row["split"], row["trial"])
-            inside = row["split"] <= self.splits and row["trial"] < self.trials
-            if not inside or (current and row["identity"] not in current.get(str(row["split"]), ())):
+        for trial in self.follower.new_trials():
+            if trial.pair not in self.pairs or not self._counts(trial):
                 continue
-            if pair in self.rows:
-                self.progress.add(self.rows[pair], -1)
-            self.progress.add(row)
-            self.rows[pair] = {k: row[k] for k in ("seconds", "status", "score")}
-            if row["status"] == "failed" and self.failure is None:
-                self.failure = row
-        self.progress.waiting = sum(
-            pair not in self.rows and (not current or identity in current.get(str(pair[0]), ()))
-            for pair, identity in self.known.items()
-        )
+            if trial.pair in self.trials:
+                self.progress.add(self.trials[trial.pair], -1)
+            self.progress.add(trial)
+            self.trials[trial.pair] = trial
+            if trial.status == "failed" and self.failure is None:
+                self.failure = trial
+        self.progress.waiting = sum(pair not in self.trials and self._counts(t) for pair, t in self.known.items())
         return self.progress
+
+    def _counts(self, trial: Trial) -> bool:
+        return not self.current or trial.identity in self.current.get(str(trial.split), ())
 
 
 def of_finished(results: Path) -> list[Progress]:
     """The same of a run of which only its tables were kept, such as the reference."""
-    from benchmarks.results.tidy import read_table
-
-    found: dict[tuple[str, str], Progress] = {}
-    for row in read_table(results / "trials.parquet").to_dict("records"):
-        key = (row["dataset"], row["model"])
-        entry = found.setdefault(key, Progress(*key, total=0))
+    entries: dict[tuple[str, str], Progress] = {}
+    for trial in read_trials(read_table(results / "trials.parquet")):
+        entry = entries.setdefault((trial.dataset, trial.model), Progress(trial.dataset, trial.model, total=0))
         entry.total += 1
-        entry.add(row)
-    return list(found.values())
+        entry.add(trial)
+    return list(entries.values())
 
 
-def available(results: Path, config: Mapping[str, Any]) -> list[str]:
+def available(results: Path, config: Config) -> list[str]:
     """The data sets of a run with their stand-ins, once the run knows them; all configured ones before that."""
     names = []
-    for name in config["datasets"]:
-        candidates = [name, *([config["fallback"][name]] if name in config["fallback"] else [])]
+    for name in config.datasets:
+        candidates = [name, *([config.fallback[name]] if name in config.fallback else [])]
         names += [c for c in candidates if _known(results, c).get("available", c == name)][:1]
     return list(dict.fromkeys(names))
 
 
-def missing(results: Path, config: Mapping[str, Any]) -> list[str]:
+def missing(results: Path, config: Config) -> list[str]:
     """Each data set that could not be had, with the first line of the reason."""
-    notes = ((name, _known(results, name)) for name in config["datasets"])
+    notes = ((name, _known(results, name)) for name in config.datasets)
     return [f"{name}: {note['why'].splitlines()[0]}" for name, note in notes if not note.get("available", True)]
 
 
@@ -175,7 +160,7 @@ def headline(entries: list[Progress], cores: int = 1) -> str:
     if waiting := sum(e.waiting for e in entries):
         bad += f"{'; ' if bad else ''}{waiting} more to be taken over"
     left = sum(e.seconds_left(pace(entries)) for e in entries)
-    eta = "" if math.isnan(left) or done == total else f", about {duration(left / cores)} of training left"
+    eta = "" if math.isnan(left) or done == total else f", about {duration(left / cores)} of training left by the clock"
     return f"{done}/{total} trials" + (f" ({bad})" if bad else "") + eta
 
 
@@ -196,7 +181,7 @@ def duration(seconds: float) -> str:
 def table(entries: list[Progress], cores: int = 1) -> Table:
     """A row per model and data set."""
     bad = [name for name in ("diverged", "failed") if any(getattr(e, name) for e in entries)]
-    shown = screen.table("data set", "model", "trials", *bad, "s/trial", "left", "best score")
+    shown = screen.table("data set", "model", "trials", *bad, "clock s", "left", "best score")
     for e in entries:
         seconds = e.seconds_left(pace(entries))
         left = "?" if math.isnan(seconds) else duration(seconds / cores)

@@ -1,82 +1,57 @@
-# What the rules need to know: where things are, which data sets there are, which trials make which job.
+# What the rules need to know: which data sets there are, which trials make which job, what a job depends on.
 MIMIC = f"{RUN}/mimic3"
 MIMIC_EVENTS = [name.lower() for name in events.TABLES]
 
 
-def mimic_raw():
-    """Folder of the raw tables: the config's, invented ones if asked for, $MIMIC_III; empty if there is none."""
-    section = config["data"]["mimic"]
-    if section["raw"]:
-        return section["raw"]
-    if section["synthetic_patients"]:
-        return f"{MIMIC}/raw"
-    return os.environ.get("MIMIC_III", "")
+def uses(step, key=""):
+    """What a job depends on besides its inputs, as a function of its wildcards: when a value changes it is run again."""
+    return lambda wildcards: plan.uses(study, step, key.format_map(wildcards))
+
+
+def job(step, key=""):
+    """The command of a job. It refuses to work if config.json or the code have changed since this was written."""
+
+    def command(wildcards):
+        name = key.format_map(wildcards)
+        words = ["step", step, RUN, *([name] if name else [])]
+        return [*words, "--expect", plan.digest(study, step, name)]
+
+    return command
+
+
+def environment(wildcards, threads):
+    """Numerics and threads, as variables in front of a command: libraries read them when they are loaded."""
+    counts = " ".join(f"{name}={threads}" for name in numerics.THREADS)
+    return f"{numerics.VARIABLE}={study.numerics} {counts}"
 
 
 def mimic_written(wildcards=None):
     """What must be written before the raw tables can be read: nothing, unless they are invented."""
-    return f"{MIMIC}/raw/SYNTHETIC.txt" if mimic_raw() == f"{MIMIC}/raw" else []
+    raw = f"{MIMIC}/raw"
+    return (
+        f"{raw}/SYNTHETIC.txt" if str(plan.raw_tables(study, Path(RUN))) == raw else []
+    )
 
 
 def mimic_built(dataset):
     """The files a data set is read from; none where there are no raw tables, which its loader then reports."""
-    if dataset not in ("mimic", "mimic_seq") or not mimic_raw():
+    if dataset not in plan.MIMIC or plan.raw_tables(study, Path(RUN)) is None:
         return []
-    return [
-        f"{MIMIC}/{name}"
-        for name in ("mimic.parquet", "mimic_seq.parquet", "build.json")
-    ]
+    names = ("mimic.parquet", "mimic_seq.parquet", "build.json")
+    return [f"{MIMIC}/{name}" for name in names]
 
 
-def mimic_options(dataset):
-    """What the loader of a data set is told: where the built files are."""
-    return {"built": MIMIC} if mimic_built(dataset) else {}
+def had(dataset):
+    """Whether a data set can be had; asking makes Snakemake look for it first."""
+    status = checkpoints.dataset.get(dataset=dataset).output.status
+    return json.loads(Path(status).read_text())["available"]
 
 
-def mimic_choices(*names):
-    """The cohort choices a stage uses, as JSON; without names, all."""
-    chosen = config["data"]["mimic"]["options"]
-    return json.dumps({key: chosen[key] for key in chosen if not names or key in names})
-
-
-def available(wildcards=None):
+def available():
     """The data sets this run has, each missing one replaced by its stand-in if that can be had."""
-    found = []
-    for name in config["datasets"]:
-        for candidate in (name, config["fallback"].get(name)):
-            if candidate:
-                status = checkpoints.dataset.get(dataset=candidate).output.status
-                if json.loads(Path(status).read_text())["available"]:
-                    found.append(candidate)
-                    break
-    return list(dict.fromkeys(found))
-
-
-def planned(wildcards=None):
-    """(data set, model, number of splits, number of chunks) of everything this run does."""
-    return [
-        (d, m, plan.n_splits(config, d), len(plan.chunks(config, d, m)))
-        for d in available()
-        for m in plan.models_for(config, d)
-    ]
-
-
-def trial_settings():
-    """What every trial of the run depends on, as options of the verbs that fit models; `:q` quotes each word."""
-    known = ["--known", config["known"]] if config["known"] else []
-    others = ["--any-numerics"] if config["known_numerics"] == "any" else []
-    return [
-        *("--seed", config["seed"], "--training", json.dumps(config["training"])),
-        *("--rounding", config["width_rounding"], "--device", config["device"]),
-        *known,
-        *others,
-    ]
-
-
-def numeric_environment(wildcards, threads):
-    """Numerics and threads, as variables in front of a command: libraries read them when they are loaded."""
-    counts = " ".join(f"{name}={threads}" for name in numerics.THREADS)
-    return f"{numerics.VARIABLE}={config['numerics']} {counts}"
+    pairs = ([name, study.fallback.get(name)] for name in study.datasets)
+    found = (next((d for d in pair if d and had(d)), None) for pair in pairs)
+    return list(dict.fromkeys(filter(None, found)))
 
 
 def again_if_missing(dataset):
@@ -87,34 +62,50 @@ def again_if_missing(dataset):
     return STARTED
 
 
-def chunk_names(dataset, model):
-    return {f"{c.index:04d}": c for c in plan.chunks(config, dataset, model)}
-
-
-EXPECTED = cost.expected_seconds(config)
+def tables_of_trials(wildcards):
+    """The files of all chunks of one model on one data set."""
+    chunks = plan.chunks(study, wildcards.dataset, wildcards.model)
+    return [f"{RUN}/trials/{c.dataset}/{c.model}/{c.name}.parquet" for c in chunks]
 
 
 def longest_first(wildcards):
     """Expected seconds of a tuning job as its priority: what is long starts early, so that no core waits at the end."""
-    seconds = EXPECTED[wildcards.dataset, wildcards.model]
-    trials = chunk_names(wildcards.dataset, wildcards.model)[wildcards.chunk].trials
+    seconds = cost.trial(study, wildcards.dataset, wildcards.model).seconds
+    trials = plan.chunk_of(study, *wildcards).trials
     return 0 if math.isnan(seconds) else round(seconds * len(trials))
 
 
 def tuning_memory(wildcards, attempt):
-    """Of the largest configuration the job will draw, where that was measured; more after each kill."""
-    trials = chunk_names(wildcards.dataset, wildcards.model)[wildcards.chunk].trials
-    return attempt * cost.job_mb(config, wildcards.dataset, wildcards.model, trials)
+    """Of the model's widest network, where that was measured; more after a kill near it."""
+    asked = cost.job_mb(study, wildcards.dataset, wildcards.model)
+    return lease.next_ask(asked, killed(wildcards).get("peak_mb", 0), attempt)
+
+
+def tuning_minutes(wildcards, attempt):
+    """As configured; more after a kill near it."""
+    used = killed(wildcards).get("seconds", 0) / 60
+    return lease.next_ask(study.resources.runtime, used, attempt)
+
+
+def killed(wildcards):
+    """What an attempt of a tuning job that was killed had used."""
+    return lease.left_behind(
+        Path(RUN, "trials", *wildcards[:2], f"{wildcards.chunk}.lease")
+    )
+
+
+def gpus(wildcards):
+    """GPUs of a tuning job: one where networks are trained on it, so that `--resources gpu=2` lets two jobs have one."""
+    return study.resources.gpu or int(plan.device_of(study, wildcards.dataset) != "cpu")
+
+
+def gpus_to_refit(wildcards):
+    """Scoring needs no GPU, unless trials were taken over from another run, whose chosen models are fitted again."""
+    return gpus(wildcards) if study.known else 0
 
 
 def evaluated(wildcards=None):
     """Every file the evaluation of this run writes."""
-    return [
-        f"{RUN}/{name}"
-        for d, m, *_ in planned()
-        for name in (
-            f"scores/{d}/{m}.parquet",
-            f"scores/{d}/{m}.json",
-            f"chosen/{d}/{m}.json",
-        )
-    ]
+    names = ("scores/{}/{}.parquet", "scores/{}/{}.json", "chosen/{}/{}.json")
+    models = [(d, m) for d in available() for m in plan.models_for(study, d)]
+    return [f"{RUN}/{name.format(*pair)}" for pair in models for name in names]

@@ -13,14 +13,11 @@ checkpoint dataset:
         mem_mb=4000,
         runtime=60,
     params:
-        settings=json.dumps(prepare.settings_of(config)),
-        options=lambda wildcards: json.dumps(mimic_options(wildcards.dataset)),
-        out=lambda wildcards, output: str(Path(output.table).with_suffix("")),
-        code=lambda wildcards: code.of_dataset(wildcards.dataset),
+        uses=uses("data", "{dataset}"),
         again=lambda wildcards: again_if_missing(wildcards.dataset),
+        job=job("data", "{dataset}"),
     shell:
-        "python -m benchmarks data {wildcards.dataset:q} --settings {params.settings:q} "
-        "--options {params.options:q} --out {params.out:q} > {log:q} 2>&1"
+        'PYTHONPATH="$SODEN_CLONE" "$SODEN_PYTHON" -m benchmarks {params.job:q} > {log:q} 2>&1'
 
 
 rule splits:
@@ -36,9 +33,7 @@ rule splits:
         mem_mb=2000,
         runtime=30,
     params:
-        source=config["split_source"],
-        n=lambda wildcards: plan.n_splits(config, wildcards.dataset),
-        seed=config["seed"],
+        uses=uses("splits", "{dataset}"),
+        job=job("splits", "{dataset}"),
     shell:
-        "python -m benchmarks split --data {input:q} --source {params.source:q} --n {params.n:q} "
-        "--seed {params.seed:q} --out {output:q} > {log:q} 2>&1"
+        'PYTHONPATH="$SODEN_CLONE" "$SODEN_PYTHON" -m benchmarks {params.job:q} > {log:q} 2>&1'

@@ -7,19 +7,16 @@ rule simulate:
         repetition="[0-9]+",
     conda:
         "../../environment.yml"
-    threads: config["threads"]
+    threads: study.threads
     resources:
         mem_mb=2000,
         runtime=60,
     params:
-        n=config["simulation"]["n"],
-        max_epochs=config["simulation"]["max_epochs"],
-        seed=config["seed"],
-        environment=numeric_environment,
-        code=code.of_simulation(),
+        uses=uses("simulate", "{repetition}"),
+        environment=environment,
+        job=job("simulate", "{repetition}"),
     shell:
-        "{params.environment} python -m benchmarks simulate --repetition {wildcards.repetition:q} --n {params.n:q} --seed {params.seed:q} "
-        "--max-epochs {params.max_epochs:q} --threads {threads:q} --out {output:q} > {log:q} 2>&1"
+        'PYTHONPATH="$SODEN_CLONE" {params.environment} "$SODEN_PYTHON" -m benchmarks {params.job:q} > {log:q} 2>&1'
 
 
 rule figures:
@@ -27,7 +24,7 @@ rule figures:
         rules.gather.output,
         expand(
             f"{RUN}/simulation/{{repetition}}.npz",
-            repetition=range(1, config["simulation"]["repetitions"] + 1),
+            repetition=range(1, study.simulation.repetitions + 1),
         ),
         cells=rules.gather.output.cells,
     output:
@@ -47,5 +44,6 @@ rule figures:
         runtime=20,
     params:
         run=lambda wildcards, input: str(Path(input.cells).parent),
+        code=code.of_report("figures"),
     shell:
-        "python -m benchmarks figures --run {params.run:q} --out {output:q} > {log:q} 2>&1"
+        'PYTHONPATH="$SODEN_CLONE" "$SODEN_PYTHON" -m benchmarks report {params.run:q} figures > {log:q} 2>&1'

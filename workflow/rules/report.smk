@@ -28,5 +28,6 @@ rule report:
         runtime=10,
     params:
         run=lambda wildcards, output: str(Path(output.page).parent),
+        code=code.of_report("page"),
     shell:
-        "python -m benchmarks report --run {params.run:q} --figures {input.figures:q} --out {output.page:q} > {log:q} 2>&1"
+        'PYTHONPATH="$SODEN_CLONE" "$SODEN_PYTHON" -m benchmarks report {params.run:q} page > {log:q} 2>&1'

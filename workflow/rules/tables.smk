@@ -13,5 +13,6 @@ rule tables:
         runtime=10,
     params:
         run=lambda wildcards, input: str(Path(input.cells).parent),
+        code=code.of_report("tables"),
     shell:
-        "python -m benchmarks tables --run {params.run:q} --out {output:q} > {log:q} 2>&1"
+        'PYTHONPATH="$SODEN_CLONE" "$SODEN_PYTHON" -m benchmarks report {params.run:q} tables > {log:q} 2>&1'

@@ -9,38 +9,24 @@ rule tune:
     priority: longest_first
     conda:
         "../../environment.yml"
-    threads: config["threads"]
+    threads: study.threads
     resources:
         mem_mb=tuning_memory,
-        runtime=lambda wildcards, attempt: attempt * config["resources"]["runtime"],
-        gpu=config["resources"]["gpu"],
+        runtime=tuning_minutes,
+        gpu=gpus,
     params:
-        pairs=lambda wildcards: ",".join(
-            f"{s}:{t}"
-            for s, t in chunk_names(wildcards.dataset, wildcards.model)[
-                wildcards.chunk
-            ].trials
-        ),
-        settings=trial_settings(),
-        keep="--keep-failed" if config["keep_failed"] else "",
-        environment=numeric_environment,
-        code=lambda wildcards: code.of_model(
-            wildcards.model, data.has_series(wildcards.dataset)
-        ),
+        uses=uses("tune", "{dataset}/{model}/{chunk}"),
+        environment=environment,
+        job=job("tune", "{dataset}/{model}/{chunk}"),
     shell:
-        "{params.environment} python -m benchmarks tune --data {input.table:q} --splits {input.splits:q} "
-        "--model {wildcards.model:q} --pairs {params.pairs:q} {params.settings:q} --threads {threads:q} "
-        "{params.keep:q} --out {output:q} > {log:q} 2>&1"
+        'PYTHONPATH="$SODEN_CLONE" {params.environment} "$SODEN_PYTHON" -m benchmarks {params.job:q} > {log:q} 2>&1'
 
 
 rule evaluate:
     input:
         table=f"{RUN}/data/{{dataset}}.npz",
         splits=f"{RUN}/splits/{{dataset}}",
-        trials=lambda wildcards: [
-            f"{RUN}/trials/{wildcards.dataset}/{wildcards.model}/{chunk}.parquet"
-            for chunk in chunk_names(wildcards.dataset, wildcards.model)
-        ],
+        trials=tables_of_trials,
     output:
         scores=f"{RUN}/scores/{{dataset}}/{{model}}.parquet",
         curves=f"{RUN}/scores/{{dataset}}/{{model}}.json",
@@ -49,23 +35,22 @@ rule evaluate:
         f"{RUN}/logs/evaluate/{{dataset}}/{{model}}.log",
     conda:
         "../../environment.yml"
-    threads: config["threads"]
+    threads: study.threads
     resources:
         mem_mb=4000,
         runtime=120,
+        gpu=gpus_to_refit,
     params:
-        settings=trial_settings(),
-        environment=numeric_environment,
-        code=code.of_metrics(),
+        uses=uses("evaluate", "{dataset}/{model}"),
+        environment=environment,
+        job=job("evaluate", "{dataset}/{model}"),
     shell:
-        "{params.environment} python -m benchmarks evaluate --data {input.table:q} --splits {input.splits:q} "
-        "--model {wildcards.model:q} --trials {input.trials:q} {params.settings:q} --threads {threads:q} "
-        "--out {output.scores:q} --chosen {output.chosen:q} > {log:q} 2>&1"
+        'PYTHONPATH="$SODEN_CLONE" {params.environment} "$SODEN_PYTHON" -m benchmarks {params.job:q} > {log:q} 2>&1'
 
 
 rule gather:
     input:
-        expand(f"{RUN}/data/{{dataset}}.json", dataset=config["datasets"]),
+        expand(f"{RUN}/data/{{dataset}}.json", dataset=study.datasets),
         evaluated,
     output:
         scores=f"{RUN}/scores.csv",
@@ -84,9 +69,7 @@ rule gather:
         mem_mb=4000,
         runtime=30,
     params:
-        planned=lambda wildcards: json.dumps(planned()),
-        convention=config["evaluation"]["convention"],
-        run=lambda wildcards, output: str(Path(output.scores).parent),
+        uses=uses("gather"),
+        job=job("gather"),
     shell:
-        "python -m benchmarks gather --run {params.run:q} --planned {params.planned:q} "
-        "--convention {params.convention:q} > {log:q} 2>&1"
+        'PYTHONPATH="$SODEN_CLONE" "$SODEN_PYTHON" -m benchmarks {params.job:q} > {log:q} 2>&1'

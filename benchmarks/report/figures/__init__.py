@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # In the order of the report.
 FIGURES = (
     *("headline", "simulation", "risk_groups", "calibration", "differences", "search", "enough", "cost"),
-    *("critical_difference", "heat_map"),
+    *("critical_difference", "heat_map", "deviations"),
 )
 
 

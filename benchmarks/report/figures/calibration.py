@@ -17,16 +17,14 @@ from benchmarks.report.figures.style import (
     Look,
     NothingToDraw,
     columns_for,
-    dataset_label,
-    grid,
     handle,
     heading,
     legend,
-    model_label,
-    note,
+    panels,
     title,
 )
-from benchmarks.report.figures.view import View, time_unit
+from benchmarks.report.figures.view import View, years
+from benchmarks.results.names import dataset_label, model_label
 
 LOOKS = (Look(BLUE, "o", "-"), Look(GREEN, "s", "--"), Look(VERMILION, "^", ":"))  # early, middle, late horizon
 QUARTERS = ("1st quartile", "median", "3rd quartile")
@@ -53,8 +51,8 @@ def by_decile(rows: list[dict[str, Any]]) -> pd.DataFrame:
     """
     frame = pd.DataFrame(rows, columns=["split", "horizon", "group", "predicted", "observed", "standard_error"])
     frame["rank"] = frame.groupby("split")["horizon"].rank(method="dense").astype(int)
-    known = frame.dropna(subset=["observed"])
-    found = known.groupby(["rank", "group"]).agg(
+    observed = frame.dropna(subset=["observed"])
+    groups = observed.groupby(["rank", "group"]).agg(
         time=("horizon", "mean"),
         predicted=("predicted", "mean"),
         observed=("observed", "mean"),
@@ -62,41 +60,35 @@ def by_decile(rows: list[dict[str, Any]]) -> pd.DataFrame:
         greenwood=("standard_error", "mean"),
         n_splits=("split", "nunique"),
     )
-    found["spread"] = found["sd"].where(found["n_splits"] > 1, found["greenwood"])
-    return found.drop(columns=["sd", "greenwood"]).reset_index()
+    groups["spread"] = groups["sd"].where(groups["n_splits"] > 1, groups["greenwood"])
+    return groups.drop(columns=["sd", "greenwood"]).reset_index()
 
 
 def _figure(run: View, dataset: str, frames: dict[str, pd.DataFrame]) -> Drawing:
     columns = columns_for(len(frames))
-    rows = -(-len(frames) // columns)
-    figure, axes = grid(rows, columns, 0.95 + rows * WIDTH / max(columns, 3), WIDTH, sharex=True, sharey=True)
-    panels = [panel for row in axes for panel in row]
-    for panel, (model, frame) in zip(panels, frames.items(), strict=False):
+    figure, axes = panels(len(frames), WIDTH / max(columns, 3), 0.75, columns, sharex=True, sharey=True)
+    for panel, (model, frame) in zip(axes, frames.items(), strict=True):
         _panel(panel, frame, run.absent(dataset).get(model, "no rows"))
         title(panel, model_label(model))
-    for empty in panels[len(frames) :]:
-        empty.set_visible(False)
-    name, mark = dataset_label(dataset), run.mark(dataset)
-    figure.supylabel("observed survival (Kaplan-Meier)", fontsize=8)
-    times = pd.concat([f for f in frames.values() if len(f)]).groupby("rank")["time"].mean()
-    labels = [f"t = {t:.2g} ({QUARTERS[int(k) - 1]})" for k, t in times.items()]
-    handles = [handle(label, style, markersize=3) for label, style in zip(labels, LOOKS, strict=False)]
-    legend(figure, handles, title=heading(name, mark, run.effort(dataset)), title_fontsize=9)
-    for panel in panels[len(frames) - columns : len(frames)]:
+    for panel in axes[-columns:]:
         panel.set_xlabel("predicted survival")
         panel.tick_params(labelbottom=True)
-    unit = time_unit(dataset)
-    said = (
-        f"Deciles of predicted survival at the quartiles of the event times{f' ({unit})' if unit else ''}; mean over "
-        "splits, bars one standard deviation over splits (Greenwood's standard error if there is one split). "
-        "A calibrated model is on the diagonal."
-    )
+    figure.supylabel("observed survival (Kaplan-Meier)", fontsize=8)
+    factor, unit = years(dataset)
+    times = factor * pd.concat([f for f in frames.values() if len(f)]).groupby("rank")["time"].mean()
+    labels = [f"t = {t:.2g}{f' {unit}' if unit else ''} ({QUARTERS[int(k) - 1]})" for k, t in times.items()]
+    handles = [handle(label, style, markersize=3) for label, style in zip(labels, LOOKS, strict=False)]
+    top = heading(dataset_label(dataset), run.mark(dataset), run.effort(dataset))
+    legend(figure, handles, title=top, title_fontsize=9)
     gone = "; ".join(f"{model_label(m)} ({why})" for m, why in run.absent(dataset).items())
-    note(figure, said, f"Absent: {gone}." if gone else "")
-    alt = f"Calibration curves on {name} of {', '.join(model_label(m) for m in frames)}."
+    text = (
+        "Deciles of predicted survival at the quartiles of the event times; mean over splits, bars one standard "
+        "deviation over splits (Greenwood's standard error if there is one split). A calibrated model is on the "
+        f"diagonal.{f' Absent: {gone}.' if gone else ''}"
+    )
+    alt = f"Calibration curves of {', '.join(model_label(m) for m in frames)}"
     sources = tuple(f"scores/{dataset}/{m}.json" for m in frames)
-    caption = f"Calibration on {name}{f' ({mark} data)' if mark else ''}. {said}"
-    return Drawing(f"calibration_{dataset}", figure, caption, alt, sources)
+    return run.drawing("calibration", dataset, figure, "Calibration", text, alt, sources)
 
 
 def _panel(axes: Axes, frame: pd.DataFrame, why: str) -> None:

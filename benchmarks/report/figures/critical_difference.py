@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from matplotlib.axes import Axes
 
-from benchmarks.report.figures.style import Drawing, NothingToDraw, dark, dataset_label, grid, look, model_label, note
+from benchmarks.report.figures.style import Drawing, NothingToDraw, dark, grid, look
 from benchmarks.report.figures.view import View
-from benchmarks.results.names import metric_at_tau
+from benchmarks.report.wording import p_is
+from benchmarks.results.names import dataset_label, metric_at_tau, model_label
 from benchmarks.results.ranks import FLOOR, Ranking, rankings
 
 LINE = 0.15  # inches per model of one side
@@ -14,33 +15,29 @@ LINE = 0.15  # inches per model of one side
 
 def draw(run: View) -> list[Drawing]:
     """One figure, a panel per metric that enough models have on enough data sets."""
-    found, reasons = rankings(run.cells)
-    if not found:
+    ranked, reasons = rankings(run.cells)
+    if not ranked:
         raise NothingToDraw("; ".join(reasons))
-    heights = [0.85 + LINE * _lines(ranking) for ranking in found]
-    figure, axes = grid(len(found), 1, sum(heights) + 0.4, gridspec_kw={"height_ratios": heights})
-    for [panel], ranking in zip(axes, found, strict=True):
+    heights = [0.85 + LINE * _lines(ranking) for ranking in ranked]
+    figure, axes = grid(len(ranked), 1, sum(heights), gridspec_kw={"height_ratios": heights})
+    for [panel], ranking in zip(axes, ranked, strict=True):
         _panel(panel, ranking)
-    names = ", ".join(dataset_label(d) for d in found[0].datasets)
-    said = (
-        f"Mean ranks over {len(found[0].datasets)} data sets, 1 is best; P(C > τ) = 1e-8. Bars join models whose mean "
+    names = ", ".join(dataset_label(d) for d in ranked[0].datasets)
+    left_out = {model_label(m) for r in ranked for m in r.without if r.metric != "nll"}
+    sentences = [
+        f"Mean ranks over {len(ranked[0].datasets)} data sets, 1 is best; P(C > τ) = 1e-8. Bars join models whose mean "
         "ranks differ by less than Nemenyi's critical difference (CD, 5%); p is of Friedman's test with Iman and "
-        "Davenport's F. Blocks are data sets, since splits of one are not independent."
-    )
-    left_out = {model_label(m) for r in found for m in r.without if r.metric != "nll"}
-    absent = f"Not on all data sets, so not ranked: {', '.join(sorted(left_out))}." if left_out else ""
-    note(figure, said, absent)
-    best = "; ".join(f"{r.metric}: {model_label(next(iter(r.mean_ranks)))} first" for r in found)
+        "Davenport's F. Blocks are data sets, since splits of one are not independent.",
+        f"Not on all data sets, so not ranked: {', '.join(sorted(left_out))}." if left_out else "",
+        f"Data sets: {names}.",
+    ]
+    best = "; ".join(f"{r.metric}: {model_label(next(iter(r.mean_ranks)))} first" for r in ranked)
     alt = f"Critical-difference diagrams of mean ranks. {best}."
-    return [Drawing("critical_difference", figure, f"{said} {absent} Data sets: {names}.", alt, ("cells.csv",))]
+    return [Drawing("critical_difference", figure, " ".join(filter(None, sentences)), alt, ("cells.csv",))]
 
 
 def _lines(ranking: Ranking) -> int:
     return -(-len(ranking.mean_ranks) // 2)
-
-
-def _p(value: float) -> str:
-    return "p < 0.001" if value < 0.001 else f"p = {value:.2g}"
 
 
 def _panel(axes: Axes, ranking: Ranking) -> None:
@@ -50,9 +47,9 @@ def _panel(axes: Axes, ranking: Ranking) -> None:
     first = -0.9 - 0.45 * len(bars)  # labels begin below the bars
     axes.set(xlim=(1 - 0.34 * (k - 1), k + 0.34 * (k - 1)), ylim=(first - half, 2.0))
     axes.axis("off")
-    p = _p(ranking.p_value)
+    p = p_is(ranking.p_value)
     if FLOOR in ranking.mean_ranks:
-        p += f", without {model_label(FLOOR)} {_p(ranking.p_contenders)}"
+        p += f", without {model_label(FLOOR)} {p_is(ranking.p_contenders)}"
     axes.set_title(f"{metric_at_tau(ranking.metric)}: {p}", fontsize=8.5, fontweight="bold", loc="left")
     axes.plot([1, k], [0, 0], color="black", linewidth=0.8)
     for tick in range(1, k + 1):

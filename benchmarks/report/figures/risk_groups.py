@@ -6,7 +6,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from benchmarks.report.claims.ablation import LOG_RANK
+from benchmarks.report.claims.relations import LOG_RANK
 from benchmarks.report.figures.style import (
     BLACK,
     BLUE,
@@ -16,14 +16,14 @@ from benchmarks.report.figures.style import (
     Drawing,
     Look,
     NothingToDraw,
-    dataset_label,
-    grid,
     handle,
     legend,
-    note,
+    panels,
     title,
 )
-from benchmarks.report.figures.view import View, time_unit
+from benchmarks.report.figures.view import View, years
+from benchmarks.report.wording import p_is
+from benchmarks.results.names import dataset_label
 
 MODEL = "soden"
 LOOKS = {"low": Look(BLUE, "", "-."), "all": Look(BLACK, "", "-"), "high": Look(VERMILION, "", "--")}
@@ -36,50 +36,53 @@ def draw(run: View) -> list[Drawing]:
     if not any(groups.values()):
         raise NothingToDraw("SODEN was not evaluated on any data set of this run")
     columns = min(len(groups), 2 if len(groups) in (2, 4) else 3)
-    rows = -(-len(groups) // columns)
-    width = WIDTH if columns > 1 else WIDTH / 1.6
-    figure, axes = grid(rows, columns, 0.7 + rows * (2.1 if columns == 3 else 2.35), width, sharey=True)
-    panels = [panel for row in axes for panel in row]
-    for panel, (dataset, found) in zip(panels, groups.items(), strict=False):
-        title(panel, dataset_label(dataset), run.mark(dataset), summary(found))
-        _panel(panel, dataset, found)
-    for row in axes:
-        row[0].set_ylabel("survival")
-    for empty in panels[len(groups) :]:
-        empty.set_visible(False)
-    legend(figure, [handle(LABELS[key], style) for key, style in LOOKS.items()])
-    said = (
-        "Kaplan-Meier curves of the first split's test part: all, and the halves of lower and higher survival as SODEN "
-        "predicts it at the median event time (dotted line)."
+    figure, axes = panels(
+        len(groups), 2.0 if columns == 3 else 2.35, 0.5, columns, WIDTH if columns > 1 else WIDTH / 1.6, sharey=True
     )
-    note(figure, said, run.absences([MODEL]))
+    for k, (panel, (dataset, rows)) in enumerate(zip(axes, groups.items(), strict=True)):
+        title(panel, dataset_label(dataset), run.mark(dataset), _often(rows))
+        _panel(panel, dataset, rows)
+        if k % columns == 0:
+            panel.set_ylabel("survival")
+    legend(figure, [handle(LABELS[key], style) for key, style in LOOKS.items()])
     tests = "; ".join(f"{dataset_label(d)}: {summary(g)}" for d, g in groups.items())
-    caption = f"{said} {tests}."
+    caption = (
+        "Kaplan-Meier curves of the first split's test part: all, and the halves of lower and higher survival as SODEN "
+        f"predicts it at the median event time (dotted line). {tests}. {run.absences([MODEL])}".strip()
+    )
     alt = f"Kaplan-Meier curves of high- and low-risk halves. {tests}."
     sources = tuple(f"scores/{d}/{MODEL}.json" for d in groups)
     return [Drawing("risk_groups", figure, caption, alt, sources)]
 
 
-def _panel(axes: Axes, dataset: str, found: list[dict[str, Any]]) -> None:
-    unit = time_unit(dataset)
+def _panel(axes: Axes, dataset: str, rows: list[dict[str, Any]]) -> None:
+    factor, unit = years(dataset)
     axes.set(xlabel=f"time ({unit})" if unit else "time", ylim=(0, 1.02))
-    if not found:
+    if not rows:
         axes.text(0.5, 0.5, "SODEN has no fitted model here", transform=axes.transAxes, ha="center", color=GREY)
         return
-    first = min(found, key=lambda g: g["split"])
-    axes.axvline(first["time"], color=GREY, linestyle=":", linewidth=0.8)
+    first = min(rows, key=lambda g: g["split"])
+    times = [factor * t for t in first["grid"]]
+    axes.axvline(factor * first["time"], color=GREY, linestyle=":", linewidth=0.8)
     for key, style in LOOKS.items():
-        axes.step(first["grid"], first[key], where="post", color=style.colour, linestyle=style.line)
-    axes.set_xlim(0, first["grid"][-1])
+        axes.step(times, first[key], where="post", color=style.colour, linestyle=style.line)
+    axes.set_xlim(0, times[-1])
+    axes.locator_params(axis="x", nbins=5)
 
 
-def summary(found: list[dict[str, Any]]) -> str:
+def summary(rows: list[dict[str, Any]]) -> str:
     """The log-rank p of the first split and on how many splits it is below 0.001."""
-    if not found:
+    if not rows:
         return "no fitted model"
-    first = min(found, key=lambda g: g["split"])
-    often = sum(g["p_value"] < LOG_RANK for g in found)
-    p = first["p_value"]
-    value = "p < 0.001" if p < LOG_RANK else f"p = {p:.3f}"
+    first = min(rows, key=lambda g: g["split"])
     which = "" if first["split"] == 1 else f" (split {first['split']})"
-    return f"log-rank {value}{which}; < 0.001 on {often} of {len(found)} splits"
+    return f"log-rank {p_is(first['p_value'])}{which}; < 0.001 on {_of_splits(rows)}"
+
+
+def _often(rows: list[dict[str, Any]]) -> str:
+    """The same in few words, for the panel."""
+    return f"p < 0.001 on {_of_splits(rows)}" if rows else ""
+
+
+def _of_splits(rows: list[dict[str, Any]]) -> str:
+    return f"{sum(g['p_value'] < LOG_RANK for g in rows)} of {len(rows)} splits"

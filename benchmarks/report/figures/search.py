@@ -14,17 +14,13 @@ from benchmarks.report.figures.style import (
     GREY,
     Drawing,
     NothingToDraw,
-    columns_for,
-    dataset_label,
-    grid,
     heading,
     look,
-    model_label,
-    note,
+    panels,
     title,
 )
 from benchmarks.report.figures.view import View
-from benchmarks.results.names import selected_by
+from benchmarks.results.names import dataset_label, model_label, selected_by
 
 SCORES = {"loss": "−valid. loss", "ctd": "valid. $C^{td}$"}  # what models are chosen by, or a score of their own
 
@@ -69,60 +65,53 @@ def curves(trials: pd.DataFrame) -> Values:
     Splits differ in how well their validation part can be predicted, which is not what a search curve shows: each
     split's gap to its own best of all trials is kept, the level of that best is replaced by its mean over splits.
     """
-    found = []
+    bests = []
     for _, split in trials.sort_values(["split", "trial"]).groupby("split"):
         scores = split["score"].where(split["status"] == "ok").to_numpy(dtype=float)
         best = expected_best(scores)
         if np.isfinite(best).all():
-            found.append(best)
-    if not found:
+            bests.append(best)
+    if not bests:
         return np.empty((0, 0))
-    length = min(len(best) for best in found)
-    gaps = np.stack([best[:length] - best[-1] for best in found])
-    level: Values = gaps + np.mean([best[-1] for best in found])
+    length = min(len(best) for best in bests)
+    gaps = np.stack([best[:length] - best[-1] for best in bests])
+    level: Values = gaps + np.mean([best[-1] for best in bests])
     return level
 
 
 def _figure(run: View, dataset: str, trials: pd.DataFrame, models: list[str]) -> Drawing:
-    columns = columns_for(len(models))
-    rows = -(-len(models) // columns)
-    figure, axes = grid(rows, columns, 0.75 + 1.5 * rows)
-    panels = [panel for row in axes for panel in row]
-    for panel, model in zip(panels, models, strict=False):
+    figure, axes = panels(len(models), 1.5, 0.35)
+    for panel, model in zip(axes, models, strict=True):
         _panel(panel, model, curves(trials[trials["model"] == model]))
-    for empty in panels[len(models) :]:
-        empty.set_visible(False)
-    name, mark = dataset_label(dataset), run.mark(dataset)
-    figure.suptitle(heading(name, mark, run.effort(dataset)), fontsize=9)
-    said = (
+    figure.suptitle(heading(dataset_label(dataset), run.mark(dataset), run.effort(dataset)), fontsize=9)
+    bad = int((trials["status"] != "ok").sum())
+    others = [model_label(m) for m in run.models(dataset) if m not in models]
+    sentences = [
         "Expected best validation score of k trials over all orders of the trials made; line: mean over splits, band: "
         "one standard deviation over splits of the gap to the split's own best. Scores of different models are on "
-        "different scales."
-    )
-    bad = int((trials["status"] != "ok").sum())
-    failed = f"{bad} of {len(trials)} trials failed or diverged; they count as trials, never as best." if bad else ""
-    others = [model_label(m) for m in run.models(dataset) if m not in models]
-    unsearched = f"One trial or none per split: {', '.join(others)}." if others else ""
-    note(figure, said, failed, unsearched)
-    alt = f"Best validation score against the number of trials on {name}, one panel per model."
-    caption = f"Search curves on {name}{f' ({mark} data)' if mark else ''}. {said} {failed} {unsearched}".strip()
-    return Drawing(f"search_{dataset}", figure, caption, alt, ("trials.parquet",))
+        "different scales.",
+        f"{bad} of {len(trials)} trials failed or diverged; they count as trials, never as best." if bad else "",
+        f"One trial or none per split: {', '.join(others)}." if others else "",
+    ]
+    alt = "Best validation score against the number of trials, one panel per model,"
+    text = " ".join(filter(None, sentences))
+    return run.drawing("search", dataset, figure, "Search curves", text, alt, ("trials.parquet",))
 
 
-def _panel(axes: Axes, model: str, found: Values) -> None:
+def _panel(axes: Axes, model: str, splits: Values) -> None:
     title(axes, model_label(model))
     axes.set_xlabel("trials $k$", fontsize=7)
     axes.set_ylabel(SCORES.get(selected_by(model), "own valid. score"), fontsize=7)
     axes.tick_params(labelsize=7)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True, min_n_ticks=1))
     axes.locator_params(axis="y", nbins=4)
-    if not found.size:
+    if not splits.size:
         axes.set(xticks=[], yticks=[])
         axes.text(0.5, 0.5, "all trials failed", transform=axes.transAxes, ha="center", color=GREY, style="italic")
         return
     style: Any = look(model)
-    k = np.arange(1, found.shape[1] + 1)
-    mean = found.mean(axis=0)
-    sd = found.std(axis=0, ddof=1) if len(found) > 1 else np.zeros_like(mean)
+    k = np.arange(1, splits.shape[1] + 1)
+    mean = splits.mean(axis=0)
+    sd = splits.std(axis=0, ddof=1) if len(splits) > 1 else np.zeros_like(mean)
     axes.fill_between(k, mean - sd, mean + sd, color=style.colour, alpha=0.2, linewidth=0)
     axes.plot(k, mean, color=style.colour, marker=style.marker if len(k) <= 20 else "", markersize=3)

@@ -1,8 +1,7 @@
-"""The one look of all figures: colours, markers, sizes, and files whose bytes depend on the data alone."""
+"""What all figures share: colours and markers of the models, sizes, panels, legends, and how files are written."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -18,13 +17,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from benchmarks.data.files import replacing
-from benchmarks.results.names import dataset_label as dataset_label
-from benchmarks.results.names import model_label as model_label
 from benchmarks.results.tidy import TRUNCATIONS
 
 G_TAU = TRUNCATIONS[0]  # P(C > tau) of the scores that figures show
 WIDTH = 6.5  # inches: the text width of a page
 PNG_DPI = 200
+COLOURS = 128  # of a PNG
 RC: dict[str, Any] = {
     "font.family": "DejaVu Sans",  # comes with matplotlib, so every machine draws the same letters
     "font.size": 8,
@@ -82,7 +80,7 @@ OTHERS = [Look(c, m, "-") for c, m in ((GREY, "h"), (BLACK, "X"), (GREY, "p"), (
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure with what a reader without eyes, or a report, needs to know about it."""
+    """A figure with its caption, and the alternative text for readers who do not see it."""
 
     name: str  # of the files
     figure: Figure
@@ -114,7 +112,7 @@ def dark(colour: str) -> str:
 def grid(
     rows: int, columns: int, height: float, width: float = WIDTH, **kwargs: Any
 ) -> tuple[Figure, list[list[Axes]]]:
-    """A figure of equal panels, laid out so that nothing overlaps; made without pyplot, so no global state changes."""
+    """A figure of equal panels, laid out by matplotlib; made without pyplot, so that no global state changes."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots(rows, columns, squeeze=False, **kwargs)
@@ -124,6 +122,22 @@ def grid(
 def columns_for(panels: int) -> int:
     """Columns of small panels: at most four, and few empty places in the last row."""
     return panels if panels <= 4 else 3 if panels <= 6 else 4
+
+
+def panels(
+    n: int, row: float, frame: float, columns: int = 0, width: float = WIDTH, **kwargs: Any
+) -> tuple[Figure, list[Axes]]:
+    """Small panels of equal size, row by row; places without a panel stay empty.
+
+    `row` and `frame` are inches: of a row, and of what is around all of them.
+    """
+    columns = columns or columns_for(n)
+    rows = -(-n // columns)
+    figure, axes = grid(rows, columns, frame + row * rows, width, **kwargs)
+    places = [panel for line in axes for panel in line]
+    for empty in places[n:]:
+        empty.set_visible(False)
+    return figure, places[:n]
 
 
 def title(axes: Axes, text: str, mark: str = "", below: str = "") -> None:
@@ -143,23 +157,17 @@ def title(axes: Axes, text: str, mark: str = "", below: str = "") -> None:
         axes.annotate(f"{mark.upper()} DATA", (1, 1), fontsize=6, color=VERMILION, bbox=box, **where)
 
 
-def note(figure: Figure, *sentences: str) -> None:
-    """What must be known to read the figure, below it, wrapped to its width."""
-    text = " ".join(s for s in sentences if s)
-    if text:
-        letters = int(figure.get_figwidth() * 21)  # 6.5 pt DejaVu Sans
-        lines = "\n".join(textwrap.wrap(text, letters))
-        figure.supxlabel(lines, x=0.008, ha="left", fontsize=6.5, color="#404040")
-
-
 def heading(name: str, mark: str, effort: str) -> str:
     """Heading of a figure that shows one data set."""
     return f"{name}{f'  [{mark.upper()} DATA]' if mark else ''}: {effort}"
 
 
-def legend(figure: Figure, handles: Sequence[Artist], **kwargs: Any) -> None:
-    """One legend for all panels, above them."""
-    figure.legend(handles=list(handles), loc="outside upper center", ncols=len(handles), **kwargs)
+def legend(figure: Figure, handles: Sequence[Artist], fontsize: float = 7.5, **kwargs: Any) -> None:
+    """One legend for all panels, above them, in as many columns as fit."""
+    longest = max(len(str(handle.get_label())) for handle in handles)
+    entry = (0.54 * longest + 4.5) * fontsize / 72  # inches: letters, the line before them and the gap after
+    columns = max(1, min(len(handles), int(figure.get_figwidth() / entry)))
+    figure.legend(handles=list(handles), loc="outside upper center", ncols=columns, fontsize=fontsize, **kwargs)
 
 
 def handle(label: str, style: Look, **kwargs: Any) -> Line2D:
@@ -175,6 +183,15 @@ def freeze(figure: Figure) -> None:
         figure.set_layout_engine("none")
 
 
+def shrink(path: Path) -> None:
+    """Reduce a PNG to a palette: flat colours and antialiased text need no more, in a fifth of the bytes."""
+    from PIL import Image
+
+    with Image.open(path) as picture:
+        small = picture.convert("RGB").quantize(COLOURS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    small.save(path, format="PNG", optimize=True)
+
+
 def save(drawing: Drawing, folder: Path) -> list[Path]:
     """Write PDF and PNG; no date and no program version inside, so the same data give the same bytes."""
     paths = []
@@ -187,5 +204,7 @@ def save(drawing: Drawing, folder: Path) -> list[Path]:
         path = folder / f"{drawing.name}{suffix}"
         with replacing(path) as part, styled():
             drawing.figure.savefig(part, format=suffix[1:], metadata=metadata)
+            if suffix == ".png":
+                shrink(part)
         paths.append(path)
     return paths

@@ -1,4 +1,4 @@
-"""A run as the figures see it: each cell once, its curves, and what is absent."""
+"""A run as the figures see it: each cell once, its curves, what is absent, and the frame of a data set's figure."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from typing import Any
 
 import numpy.typing as npt
 import pandas as pd
+from matplotlib.figure import Figure
 
-from benchmarks.report.figures.style import NothingToDraw, dataset_label, model_label
+from benchmarks.report.figures.style import Drawing, NothingToDraw
+from benchmarks.report.wording import effort
 from benchmarks.results.folder import Results
-from benchmarks.results.names import DATASETS, in_order, model_order
+from benchmarks.results.names import DATASETS, dataset_label, in_order, model_label, model_order
 from benchmarks.results.tidy import require
 
 Row = dict[str, Any]
-# What the paper calls years is months / 365.25 for METABRIC; the simulation has no unit.
-UNITS = {"metabric": "months / 365.25", "simulated": ""}
+# Years per unit of a data set's times: METABRIC's are months / 365.25. The simulation has no unit.
+YEARS = {"metabric": 365.25 / 12}
+WITHOUT_UNIT = ("simulated",)
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ class View:
         """Arrays and meta of every repetition of the simulation study, in order."""
         if not self.run.simulations:
             raise NothingToDraw(f"no repetition of the simulation study in {self.run.path}/simulation")
-        return [({k: v for k, v in found.items() if k != "meta"}, found["meta"]) for found in self.run.simulations]
+        return [({k: v for k, v in one.items() if k != "meta"}, one["meta"]) for one in self.run.simulations]
 
     def absent(self, dataset: str) -> dict[str, str]:
         """Models planned on a data set that have no score there -> why: "failed" or "missing"."""
@@ -80,7 +83,7 @@ class View:
 
     def absences(self, models: Collection[str] = ()) -> str:
         """What was planned (of these models; default all) and is not in the figures, or nothing."""
-        said = [
+        missing = [
             f"{', '.join(f'{model_label(m)} ({why})' for m, why in gone.items())} on {dataset_label(dataset)}"
             for dataset in self.datasets
             if (gone := {m: why for m, why in self.absent(dataset).items() if not models or m in models})
@@ -88,7 +91,7 @@ class View:
         partial = self.cells[self.cells["status"] == "partial"].drop_duplicates(["dataset", "model"])
         if models:
             partial = partial[partial["model"].isin(list(models))]
-        said_partial = [
+        incomplete = [
             f"{model_label(c.model)} on {dataset_label(c.dataset)} ({c.n_splits} of {c.n_planned} splits)"
             for c in partial.itertuples()
         ]
@@ -96,8 +99,8 @@ class View:
         return " ".join(
             f"{what}: {'; '.join(which)}."
             for what, which in (
-                ("Absent", said),
-                ("Incomplete", said_partial),
+                ("Absent", missing),
+                ("Incomplete", incomplete),
                 ("Data not available to this run", without),
             )
             if which
@@ -105,24 +108,23 @@ class View:
 
     def effort(self, dataset: str) -> str:
         """On how much the numbers of a data set rest: "10 splits, 10 trials each"."""
-        cells = self.cells[(self.cells["dataset"] == dataset) & self.cells["mean"].notna()]
-        if not len(cells):
-            return "no scores"
-        splits = int(cells["n_splits"].max())
-        trials = self.run.n_trials(dataset)
-        return _plural(splits, "split") + (f", {_plural(trials, 'trial')} each" if trials else "")
+        return str(effort(self.run, dataset))
+
+    def drawing(
+        self, kind: str, dataset: str, figure: Figure, what: str, text: str, alt: str, sources: tuple[str, ...]
+    ) -> Drawing:
+        """The figure of one data set, called kind_dataset; `what` begins its caption, `text` explains it."""
+        name, mark = dataset_label(dataset), self.mark(dataset)
+        caption = f"{what} on {name}{f' ({mark} data)' if mark else ''}: {self.effort(dataset)}. {text}"
+        return Drawing(f"{kind}_{dataset}", figure, caption.strip(), f"{alt} on {name}.", sources)
 
     def _unavailable(self) -> list[str]:
         return in_order([n for n, note in self.run.notes.items() if not note["available"]], list(DATASETS))
 
 
-def time_unit(dataset: str) -> str:
-    """The unit of a data set's times, perhaps none."""
-    return UNITS.get(dataset, "years")
-
-
-def _plural(n: int, thing: str) -> str:
-    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
+def years(dataset: str) -> tuple[float, str]:
+    """By what to multiply the times of a data set, and what they then are: "years", or nothing."""
+    return YEARS.get(dataset, 1.0), "" if dataset in WITHOUT_UNIT else "years"
 
 
 def _once(cells: pd.DataFrame) -> pd.DataFrame:
