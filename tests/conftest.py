@@ -17,6 +17,9 @@ from benchmarks.data import Dataset, DataUnavailable
 from benchmarks.data.settings import data_folders
 
 ROOT = Path(__file__).resolve().parents[1]
+# Data that may not be in the repository, where they lie beside it.
+if (BESIDE := ROOT.parent / "shared" / "data").is_dir():
+    os.environ.setdefault("SODEN_DATA", str(BESIDE))
 
 
 def beside(name: str) -> Path:

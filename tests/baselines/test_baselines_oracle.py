@@ -21,7 +21,8 @@ from baselines.deepsurv import DeepSurv, partial_likelihood_loss
 from baselines.discrete import interval_labels, make_cuts
 from baselines.network import Network
 from baselines.nnet_survival import NnetSurvival, hazard_nll
-from soden import compiled
+from soden import backends
+from soden.backends.mlp import choose
 from soden.kernels import mlp
 from soden.nets import Encoder, seeded
 from soden.types import FitOptions, SurvivalData
@@ -257,7 +258,7 @@ def test_the_network_is_torchtuples(
 
     Without the compiled pass both sides draw their masks from torch's generator, one after the other.
     """
-    monkeypatch.setattr(compiled, "available", lambda: way == "compiled")
+    monkeypatch.setattr(backends, "available", lambda: way == "compiled")
     drawn = Drawn(monkeypatch)
     draws = torch.Generator().manual_seed(layers)
     with seeded(layers):
@@ -267,6 +268,7 @@ def test_the_network_is_torchtuples(
     for a, b in zip(ours.parameters(), theirs.parameters(), strict=True):
         a.data.copy_(a + 0.1 * torch.randn(a.shape, generator=draws))  # also batch norm's, which start at 1 and 0
         b.data.copy_(a)
+    choose(ours)
     for step in range(STEPS):
         x, g = torch.randn(200, 5, generator=draws), torch.randn(200, 3, generator=draws)
         sides = []

@@ -73,6 +73,10 @@ def survives(name: str, train: SurvivalData, valid: SurvivalData, **changes: Any
     return report
 
 
+def test_every_file_can_be_read_and_every_class_with_a_name_has_a_label() -> None:
+    assert registry.faults() == []
+
+
 def test_the_eight_models_of_the_paper_are_found() -> None:
     assert set(NAMES) >= PAPER
     labels = [m.label for m in registry.models().values()]

@@ -10,7 +10,7 @@ from support.metrics_cases import cases, cohort
 
 from benchmarks.metrics.base import Outcome
 from benchmarks.metrics.censoring import fit_censoring, kaplan_meier
-from benchmarks.metrics.literal import censoring_survival
+from benchmarks.speed.literal import censoring_survival
 
 
 # lifelines says so whenever it is asked to interpolate

@@ -11,10 +11,10 @@ from sksurv.metrics import concordance_index_ipcw
 from sksurv.util import Surv
 from support.metrics_cases import cases, cohort, lookup, needed_times, predicted
 
-from benchmarks.metrics import literal
 from benchmarks.metrics.antolini import antolini_ctd
 from benchmarks.metrics.base import LEVELS, Outcome, Prediction, metrics
 from benchmarks.metrics.uno import uno_c
+from benchmarks.speed import literal
 
 C = {name: metrics()[name] for name in ("ctd", "antolini", "uno")}
 ALL = [("ctd", level) for level in LEVELS] + [("antolini", "")] + [("uno", level) for level in LEVELS]

@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,14 +12,15 @@ from sksurv.metrics import brier_score as sksurv_brier
 from sksurv.util import Surv
 from support.metrics_cases import cases, cohort, lookup, needed_times, predicted
 
-from benchmarks.metrics import literal
 from benchmarks.metrics.base import LEVELS, Outcome, Prediction, metrics
-from benchmarks.metrics.ibll import binomial_log_likelihood
-from benchmarks.metrics.ibs import brier_score
-from benchmarks.metrics.integrated import GRID_POINTS, grid
+from benchmarks.metrics.integrated import GRID_POINTS, grid, score_over_time
+from benchmarks.metrics.kernels import bll_block, brier_block
+from benchmarks.speed import literal
 
 IBS, IBLL = metrics()["ibs"], metrics()["ibll"]
 BOTH = [IBS, IBLL]
+brier_score = partial(score_over_time, kernel=brier_block)
+binomial_log_likelihood = partial(score_over_time, kernel=bll_block)
 
 
 @pytest.mark.parametrize("convention", ["published", "text"])

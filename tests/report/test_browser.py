@@ -6,14 +6,16 @@ from pathlib import Path
 import pytest
 from support.chromium import Page, find_chromium
 from support.run_folder import write_run
-from test_report_page import figures
+from test_report_page import NOTHING, figures
 
 from benchmarks.report.html import build
 from benchmarks.results.folder import read_results
 from benchmarks.results.published import published_cells
 
-COLUMN = "[...document.querySelectorAll('#agreement table.cells')[2].tBodies[0].rows].map(r => r.cells[{}].textContent)"
-HEAD = "document.querySelectorAll('#agreement table.cells')[2].tHead.rows[0].cells[{}]"
+pytestmark = pytest.mark.slow
+COLUMN = "[...document.querySelectorAll('#cost table')[0].tBodies[0].rows].map(r => r.cells[{}].textContent)"
+HEAD = "document.querySelectorAll('#cost table')[0].tHead.rows[0].cells[{}]"
+CELL = "document.querySelector('[data-key=\"{}\"]')"
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +34,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_run(folder / "made", ("support", "metabric", "mimic"), n=5, marks={"mimic": "synthetic"}, bad="x" * 300)
     )
     path = folder / "report.html"
-    path.write_text(build(run, figures(folder / "figures"), published_cells(), ()).page, encoding="utf-8")
+    path.write_text(build(run, figures(folder / "figures"), published_cells(), NOTHING).page, encoding="utf-8")
     return path
 
 
@@ -60,39 +62,84 @@ def test_complaints_are_heard(browser: Page, report: Path, tmp_path: Path) -> No
 
 def test_tables_sort_by_number_and_by_text_both_ways(browser: Page, report: Path) -> None:
     browser.open(report, 1280)
-    browser.run(HEAD.format(3) + ".firstElementChild.click()")
-    values = [float(text.split()[0].replace("−", "-")) for text in browser.run(COLUMN.format(3))]
+    browser.run(HEAD.format(2) + ".firstElementChild.click()")
+    values = [float(text) for text in browser.run(COLUMN.format(2))]
     assert values == sorted(values)
-    assert len(set(values)) > 10
-    assert browser.run(HEAD.format(3) + ".getAttribute('aria-sort')") == "ascending"
-    browser.run(HEAD.format(3) + ".firstElementChild.click()")
-    values = [float(text.split()[0].replace("−", "-")) for text in browser.run(COLUMN.format(3))]
+    assert len(set(values)) > 1
+    assert browser.run(HEAD.format(2) + ".getAttribute('aria-sort')") == "ascending"
+    browser.run(HEAD.format(2) + ".firstElementChild.click()")
+    values = [float(text) for text in browser.run(COLUMN.format(2))]
     assert values == sorted(values, reverse=True)
-    browser.run(HEAD.format(0) + ".firstElementChild.click()")
-    names = browser.run(COLUMN.format(0))
+    browser.run(HEAD.format(1) + ".firstElementChild.click()")
+    names = browser.run(COLUMN.format(1))
     assert names == sorted(names, key=str.lower)
-    assert browser.run(HEAD.format(3) + ".hasAttribute('aria-sort')") is False
+    assert browser.run(HEAD.format(2) + ".hasAttribute('aria-sort')") is False
 
 
-def test_cells_can_be_filtered_by_verdict(browser: Page, report: Path) -> None:
+def choose(browser: Page, name: str, value: str) -> None:
+    field = f"document.querySelector('[name={name}]')"
+    browser.run(f"{{ {field}.value = {value!r}; {field}.dispatchEvent(new Event('input')) }}")
+
+
+def test_cells_can_be_searched_and_filtered(browser: Page, report: Path) -> None:
     browser.open(report, 1280)
-    choose = "const s = document.getElementById('verdict'); s.value = 'not comparable'"
-    browser.run(f"{{ {choose}; s.dispatchEvent(new Event('change')) }}")
-    shown = browser.run("[...document.querySelectorAll('tr[data-verdict]:not([hidden])')].map(r => r.dataset.verdict)")
-    assert set(shown) == {"not comparable"}
-    assert len(shown) == 54 + 12
+    count = "Number(document.getElementById('count').textContent.split(' ')[0])"
+    shown = "[...document.querySelectorAll('table.cells tbody:not([hidden]) tr[data-model]:not([hidden])')]"
+    everything = browser.run(count)
+    choose(browser, "dataset", "metabric")
+    assert set(browser.run(shown + ".map(r => r.dataset.dataset)")) == {"metabric"}
+    choose(browser, "search", "deep")
+    assert set(browser.run(shown + ".map(r => r.dataset.model)")) == {"deephit", "deepsurv"}
+    choose(browser, "metric", "ibs")
+    choose(browser, "level", "0.2")
+    assert browser.run(count) == 2
+    browser.run("document.getElementById('restore').click()")
+    assert browser.run(count) == everything
+    choose(browser, "verdict", "not comparable")
+    assert set(browser.run(shown + ".map(r => r.dataset.dataset)")) == {"mimic"}
+    assert browser.run(count) == 54 + 12
+    browser.run("document.getElementById('restore').click()")
+    browser.run("document.getElementById('unrun').click()")
+    assert browser.run(count) == 251  # MIMIC-SEQ's, too: every entry of the paper's tables
 
 
-def test_a_number_leads_to_its_rows(browser: Page, report: Path) -> None:
+def test_a_number_opens_what_it_rests_on_and_its_link_does_too(browser: Page, report: Path) -> None:
     browser.open(report, 1280)
-    browser.run("document.querySelector('#results td a').click()")
+    key = "metabric/cox_time/ibll/0.2"
+    browser.run(CELL.format(key) + ".click()")
+    assert browser.run("document.getElementById('cell').open")
+    text = browser.run("document.getElementById('opened').textContent")
+    for part in ("METABRIC, Cox-Time: IBLL at P(C > τ) = 0.2", "verify cell metabric ibll 0.2 cox_time", "width 16"):
+        assert part in text
+    assert len(browser.run("[...document.querySelectorAll('#opened tbody tr')].map(r => 1)")) == 5  # splits
+    address = browser.run("location.hash")
+    browser.open(report, 1280)
+    browser.run(f"location.hash = {address!r}")
     browser.run("new Promise(done => setTimeout(done, 100))")
-    target = browser.run("location.hash.slice(1)")
-    assert target.startswith("rows-")
-    assert browser.run(f"document.getElementById('{target}').open") is True
+    assert browser.run("document.getElementById('cell').open")
+    assert browser.run("document.getElementById('cells').classList.contains('shown')")
+    browser.run("document.getElementById('cell').close()")
+    assert browser.run("location.hash") == "#cells"
+
+
+def test_numbers_follow_the_splits_the_convention_and_the_test_and_come_back(browser: Page, report: Path) -> None:
+    browser.open(report, 1280)
+    cells = "[...document.querySelectorAll('table.cells a[data-key]')].map(a => a.className + a.textContent)"
+    printed = browser.run(cells)
+    published = "getComputedStyle(document.querySelector('table.cells .paper')).display"
+    for change in ('[name=split][value="2"]', "[name=convention][value=text]", "[name=test][value=corrected]"):
+        browser.run(f"document.querySelector('{change}').click()")
+        assert browser.run(cells) != printed, change
+        assert (browser.run(published) == "none") == ("test" not in change)
+        browser.run("document.getElementById('restore').click()")
+        assert browser.run(cells) == printed
+    # All as printed, but computed: the convention of the run, named.
+    browser.run("document.querySelector('[name=convention][value=published]').click()")
+    assert browser.run(cells) == printed
 
 
 def test_the_first_screen_shows_verdicts_and_headline(browser: Page, report: Path) -> None:
     browser.open(report, 1280)
     assert browser.run("document.querySelector('.tally').getBoundingClientRect().bottom < innerHeight")
     assert browser.run("document.querySelector('.headline img').getBoundingClientRect().top < innerHeight")
+    assert browser.run("document.querySelector('.tabs').getBoundingClientRect().top") == 0

@@ -1,29 +1,34 @@
 """The figures: the numbers behind them, that nothing planned goes missing, that labels stay apart, same bytes again."""
 
 import argparse
+import contextlib
 import itertools
 import json
 import shutil
+from importlib import import_module
 from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import ROOT
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.text import Annotation, Text
+from matplotlib.text import Text
 from support.fake_run import MODELS, write_run
 
-from benchmarks.commands import figures as command
-from benchmarks.report.figures import calibration, cost, headline, risk_groups, search, simulation
-from benchmarks.report.figures.style import LOOKS, Drawing, freeze, look, styled
+from benchmarks.commands import report as command
+from benchmarks.config import resolve
+from benchmarks.report.figures import FIGURES, calibration, cost, headline, risk_groups, search, simulation
+from benchmarks.report.figures.scale import limits
+from benchmarks.report.figures.style import LOOKS, Drawing, NothingToDraw, freeze, look, styled
 from benchmarks.report.figures.view import View
 from benchmarks.results.folder import read_results
+from benchmarks.results.names import model_label, model_order
 from benchmarks.results.published import published_cells
-from benchmarks.study.config import resolve
 
 
 def view(folder: Path) -> View:
@@ -112,10 +117,10 @@ def test_what_failed_is_named(run: View, drawings: dict[str, Drawing]) -> None:
     said = run.absences()
     assert said == "Absent: Cox-Time (failed) on MIMIC. Data not available to this run: METABRIC."
     for name in ("headline", "cost"):
-        assert "Cox-Time (failed) on MIMIC" in texts(drawings[name].figure)
-    assert "Absent: Cox-Time (failed)" in texts(drawings["calibration_mimic"].figure)
+        assert "Cox-Time (failed) on MIMIC" in drawings[name].caption
+    assert "Absent: Cox-Time (failed)" in drawings["calibration_mimic"].caption
     assert "all trials failed" in texts(drawings["search_mimic"].figure)
-    assert "One trial or none per split: Cox." in texts(drawings["search_support"].figure)
+    assert "One trial or none per split: Cox." in drawings["search_support"].caption
     assert "Cox-Time" not in run.absences(["soden"])
 
 
@@ -136,18 +141,19 @@ def hollow(axes: Axes) -> list[Line2D]:
 def test_a_model_far_off_does_not_flatten_the_headline() -> None:
     """Five models within .02 of each other and one .6 away: limits are those of the five, error bars included."""
     means = {"a": 0.60, "b": 0.61, "c": 0.62, "d": 0.61, "e": 0.60, "kaplan_meier": 0.0}
-    values = pd.DataFrame({"mean": means, "standard_error": dict.fromkeys(means, 0.01)})
-    assert headline.limits(values) == pytest.approx((0.59, 0.63))
-    assert headline.limits(values.drop(index="kaplan_meier")) == pytest.approx((0.59, 0.63))
-    spread = pd.DataFrame({"mean": [0.1, 0.2, 0.3, 0.9], "standard_error": [np.nan] * 4})
-    assert headline.limits(spread) == pytest.approx((0.1, 0.9))  # wide is not far
+    mean = pd.Series(means)
+    assert limits(mean, mean - 0.01, mean + 0.01) == pytest.approx((0.59, 0.63))
+    mean = mean.drop("kaplan_meier")
+    assert limits(mean, mean - 0.01, mean + 0.01) == pytest.approx((0.59, 0.63))
+    spread = pd.Series([0.1, 0.2, 0.3, 0.9])
+    assert limits(spread, spread, spread) == pytest.approx((0.1, 0.9))  # wide is not far
 
 
 def test_headline_shows_ours_and_the_published(run: View, drawings: dict[str, Drawing], tmp_path: Path) -> None:
     figure = drawings["headline"].figure
     panel = figure.axes[3 * run.datasets.index("support")]
     dots = {
-        (round(float(line.get_ydata()[0])), line.get_markerfacecolor() == "white"): float(line.get_xdata()[0])
+        (round(float(line.get_ydata()[0])), line.get_markerfacecolor() == headline.LIGHT): float(line.get_xdata()[0])
         for line in panel.lines
         if len(line.get_xdata()) == 1 and line.get_marker() not in ("", "None")
     }
@@ -227,31 +233,82 @@ def test_pareto_front() -> None:
     assert cost.pareto(seconds, good) == [0, 4, 3]
 
 
-def test_labels_cover_neither_points_nor_each_other(drawings: dict[str, Drawing]) -> None:
-    figure = drawings["cost"].figure
-    names = {"Cox", "DeepSurv", "Cox-Time", "Nnet-Survival", "DeepHit", "SODEN", "SODEN-PH", "SODEN-Cox"}
-    for panel in figure.axes:
-        labels = [t for t in panel.texts if isinstance(t, Annotation) and t.get_text() in names]
-        assert len(labels) >= len(MODELS) - 1
-        boxes = [label.get_window_extent(renderer_of(figure)) for label in labels]
-        for a, b in itertools.combinations(boxes, 2):
-            assert not a.overlaps(b)
-        for label in labels:
-            x, y = panel.transData.transform(label.xy)
-            assert not any(box.contains(x, y) for box in boxes)
+THREE = ("cox", "mine", "soden")  # one of them is nobody's
+ALL = tuple(model_order(resolve({"tier": "beyond"}).models))
+OTHERS = {"flchain": "", "gbsg2": "demo", "aids": ""}  # sets that the paper does not have
 
 
-def test_no_text_leaves_the_page(drawings: dict[str, Drawing]) -> None:
-    for drawing in drawings.values():
+@pytest.fixture(scope="module", params=[THREE, MODELS, ALL], ids=len)
+def crowd(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[set[str], list[Drawing]]:
+    """All figures of 3, 8 and 14 models; Kaplan-Meier's C, 0, is far from all others."""
+    folder = write_run(tmp_path_factory.mktemp("crowd"), OTHERS, models=request.param)
+    add_simulation(folder)
+    drawn = []
+    for name in FIGURES:
+        with styled(), contextlib.suppress(NothingToDraw):
+            drawn += import_module(f"benchmarks.report.figures.{name}").draw(view(folder))
+    for drawing in drawn:
         with styled():
             freeze(drawing.figure)
-        page = drawing.figure.bbox.padded(1)
-        unseen = {label for axes in drawing.figure.axes for label in undrawn_labels(axes)}
-        for text in drawing.figure.findobj(Text):
-            if text.get_visible() and text.get_text() and text not in unseen:
-                box = text.get_window_extent(renderer_of(drawing.figure))
-                assert page.x0 <= box.x0 < box.x1 <= page.x1, (drawing.name, text.get_text())
-                assert page.y0 <= box.y0 < box.y1 <= page.y1, (drawing.name, text.get_text())
+    return set(request.param), drawn
+
+
+def visible_texts(figure: Figure) -> list[Text]:
+    """What is drawn: not the texts of hidden panels, nor ticks outside the limits."""
+    unseen = {label for axes in figure.axes for label in undrawn_labels(axes)}
+    return [t for t in figure.findobj(Text) if t.get_visible() and t.get_text().strip() and t not in unseen]
+
+
+def test_no_text_leaves_the_page_or_covers_another(crowd: tuple[set[str], list[Drawing]]) -> None:
+    for drawing in crowd[1]:
+        renderer, page = renderer_of(drawing.figure), drawing.figure.bbox.padded(1)
+        boxes = [(text.get_text(), text.get_window_extent(renderer)) for text in visible_texts(drawing.figure)]
+        for text, box in boxes:
+            assert page.x0 <= box.x0 < box.x1 <= page.x1, (drawing.name, text)
+            assert page.y0 <= box.y0 < box.y1 <= page.y1, (drawing.name, text)
+        for (one, a), (two, b) in itertools.combinations(boxes, 2):
+            assert not a.padded(-1).overlaps(b.padded(-1)), (drawing.name, one, two)
+
+
+@pytest.mark.parametrize("name", ["reference", "beyond"])
+def test_nor_does_it_in_the_figures_of_the_kept_runs(name: str) -> None:
+    """Real numbers crowd at other places than invented ones."""
+    for kind in ("headline", "cost", "deviations", "heat_map", "critical_difference"):
+        with styled(), contextlib.suppress(NothingToDraw):
+            drawn = import_module(f"benchmarks.report.figures.{kind}").draw(view(ROOT / "results" / name))
+            freeze(drawn[0].figure)
+            test_no_text_leaves_the_page_or_covers_another((set(), drawn))
+
+
+def test_every_model_is_seen_in_every_figure(crowd: tuple[set[str], list[Drawing]]) -> None:
+    models, drawn = crowd
+    kinds = dict.fromkeys(("headline", "calibration", "cost", "critical_difference", "heat_map"), models)
+    kinds |= {"differences": models - {"soden"}, "search": models - {"cox"}}  # SODEN to itself, one trial
+    assert {d.name.removesuffix(f"_{s}") for d in drawn for s in ("", *OTHERS)} >= {*kinds, "simulation", "risk_groups"}
+    for drawing in drawn:
+        for kind, wanted in kinds.items():
+            if not drawing.name.startswith(kind):
+                continue
+            written = " ".join(text.get_text() for text in visible_texts(drawing.figure)) + " "
+            assert {m for m in wanted if f"{model_label(m)} " not in written} == set(), drawing.name
+            panels = drawing.figure.axes if kind in ("headline", "cost", "differences") else []
+            for panel in (axes for axes in panels if axes.get_visible()):
+                renderer = renderer_of(drawing.figure)
+                marks = {artist.get_gid(): artist.get_window_extent(renderer) for artist in panel.get_children()}
+                seen = {model for model, box in marks.items() if model and panel.bbox.overlaps(box)}
+                assert seen == wanted, drawing.name
+
+
+def test_published_models_that_were_not_run_do_not_stretch_the_headline(tmp_path: Path) -> None:
+    """Two models of eight on SUPPORT: the axis ends where these and their published values do."""
+    folder = write_run(tmp_path / "run", {"support": ""}, models=("cox", "soden"))
+    with styled():
+        panel = headline.draw(view(folder))[0].figure.axes[1]
+    cells = pd.concat([view(folder).cells, view(folder).published])
+    rows = cells.query("dataset == 'support' and metric == 'ibll' and g_tau == '1e-8' and model in ('cox', 'soden')")
+    ends = (rows["mean"] - rows["standard_error"]).min(), (rows["mean"] + rows["standard_error"]).max()
+    margin = 0.05 * (ends[1] - ends[0])
+    assert panel.get_xlim() == pytest.approx((ends[0] - margin, ends[1] + margin))
 
 
 def undrawn_labels(axes: Axes) -> list[Text]:
@@ -262,8 +319,23 @@ def undrawn_labels(axes: Axes) -> list[Text]:
     for axis in (axes.xaxis, axes.yaxis):
         low, high = sorted(axis.get_view_interval())
         ticks = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
-        found += [t for tick in ticks if not low <= tick.get_loc() <= high for t in (tick.label1, tick.label2)]
+        drawn = [tick for tick in ticks if axes.axison and low <= tick.get_loc() <= high]
+        found += [t for tick in ticks if tick not in drawn for t in (tick.label1, tick.label2)]
     return found
+
+
+def test_metabric_is_drawn_in_years(tmp_path: Path) -> None:
+    """Its times are months / 365.25: 0.8 is 24.35 years, and the axis ends at 5 * 365.25 / 12."""
+    folder = write_run(tmp_path / "run", {"metabric": "", "support": ""}, models=("soden",))
+    with styled():
+        curves = risk_groups.draw(view(folder))[0].figure.axes
+        deciles = calibration.draw(view(folder))[1].figure
+    for panel, factor in zip(curves, (1.0, 365.25 / 12), strict=True):  # SUPPORT comes first
+        assert panel.get_xlabel() == "time (years)"
+        assert panel.get_xlim() == pytest.approx((0, 5 * factor))
+        assert panel.lines[0].get_xdata()[0] == pytest.approx(0.8 * factor)
+    assert "t = 24 years (median)" in texts(deciles)
+    assert not any("365.25" in texts(panel.figure) for panel in curves)
 
 
 def test_simulation_says_where_curves_cross(run: View, drawings: dict[str, Drawing]) -> None:
@@ -292,23 +364,24 @@ def test_verb_writes_what_it_can_and_names_the_rest(tmp_path: Path, capsys: pyte
     parser = argparse.ArgumentParser()
     command.add_arguments(parser)
     for name in ("a", "b"):
-        assert command.run(parser.parse_args(["--run", str(tmp_path / "run"), "--out", str(tmp_path / name)])) == 0
+        assert command.run(parser.parse_args([str(tmp_path / "run"), "figures", "--out", str(tmp_path / name)])) == 0
     assert dict(mpl.rcParams) == before  # drawing leaves matplotlib as it was
     out = capsys.readouterr().out
     assert "not drawn: simulation: no repetition of the simulation study in" in out
     assert "not drawn: risk_groups: SODEN was not evaluated on any data set" in out
     assert "not drawn: search: no model of this run was searched with more than one trial" in out
     assert "not drawn: calibration: no model of this run has calibration rows" in out
-    files = sorted(p.name for p in (tmp_path / "a").iterdir())
+    files = sorted(p.name for p in (tmp_path / "a" / "figures").iterdir())
     drawn = ("cost", "differences_flchain", "headline", "heat_map")
     assert files == sorted([*(f"{name}.{kind}" for name in drawn for kind in ("pdf", "png")), "index.json"])
     for name in files:
-        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
-    index = json.loads((tmp_path / "a" / "index.json").read_text(encoding="utf-8"))
-    absent = {"simulation", "risk_groups", "calibration", "search", "enough", "critical_difference"}
+        one, two = ((tmp_path / run / "figures" / name).read_bytes() for run in ("a", "b"))
+        assert one == two, name
+    index = json.loads((tmp_path / "a" / "figures" / "index.json").read_text(encoding="utf-8"))
+    absent = {"simulation", "risk_groups", "calibration", "search", "enough", "critical_difference", "deviations"}
     assert set(index["absent"]) == absent
     assert next((f["name"], f["files"]) for f in index["figures"]) == ("headline", ["headline.pdf", "headline.png"])
-    pdf = (tmp_path / "a" / "headline.pdf").read_bytes()
+    pdf = (tmp_path / "a" / "figures" / "headline.pdf").read_bytes()
     assert b"/FontFile2" in pdf  # TrueType, embedded
     assert b"/Type3" not in pdf
     assert b"/CreationDate" not in pdf
@@ -325,7 +398,7 @@ def test_errors_say_what_to_do(fake: Path, tmp_path: Path) -> None:
 
 
 def test_looks_differ_in_more_than_colour() -> None:
-    assert set(LOOKS) == set(resolve({"tier": "beyond"})["models"])
+    assert set(LOOKS) == set(resolve({"tier": "beyond"}).models)
     assert len({style.marker for style in LOOKS.values()}) == len(LOOKS)
     assert len({LOOKS[model].line for model in MODELS}) == len(MODELS)
     assert look("a_new_model") == look("a_new_model")

@@ -5,11 +5,11 @@ from pathlib import Path
 import pandas as pd
 from support.run_folder import write_run
 
+from benchmarks.report.grid import metric_grid, other_metrics
 from benchmarks.report.latex import Style
-from benchmarks.report.metric_tables import metric_rows, other_metrics, page_tables
+from benchmarks.report.page_context import metric_tables
 from benchmarks.report.tables import contents, render, twin
 from benchmarks.results.folder import read_results
-from benchmarks.results.published import related_work
 from benchmarks.results.statistics import summarise
 
 
@@ -26,18 +26,18 @@ def cells() -> pd.DataFrame:
 
 def test_every_metric_beyond_the_papers_has_a_table() -> None:
     assert other_metrics(pd.concat([cells(), cells().assign(metric="ctd")])) == ["dcal", "uno"]
-    found = contents(cells(), None, related_work(), {})
+    found = contents(cells(), None, {})
     assert [name for name in found if name.startswith("metric_")] == ["metric_dcal", "metric_uno"]
 
 
 def test_marks_follow_the_direction_of_the_metric() -> None:
-    marks = {name: dict(metric_rows(cells(), name)[["model", "mark"]].to_numpy()) for name in ("dcal", "uno")}
+    marks = {name: dict(metric_grid(name).rows(cells())[["model", "mark"]].to_numpy()) for name in ("dcal", "uno")}
     assert marks == {
         "dcal": {"mine": "", "soden": "best", "soden_ph": "second"},
         "uno": {"mine": "best", "soden": "", "soden_ph": "second"},
     }
     main = cells().query("table != 'beyond'")  # without the other model: the main tables', which have no variants
-    assert dict(metric_rows(main, "uno")[["model", "mark"]].to_numpy()) == {"soden": "best"}
+    assert dict(metric_grid("uno").rows(main)[["model", "mark"]].to_numpy()) == {"soden": "best"}
 
 
 def test_the_latex_has_a_block_per_truncation_and_says_what_is_better() -> None:
@@ -51,9 +51,9 @@ def test_the_latex_has_a_block_per_truncation_and_says_what_is_better() -> None:
 
 def test_the_page_has_what_the_run_has_and_d_calibration_elsewhere(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "made", n=3, marks={"metabric": "demo"})
-    assert page_tables(read_results(folder)) == []
+    assert metric_tables(read_results(folder)) == []
     cells().to_csv(folder / "cells.csv", index=False)
-    [table] = page_tables(read_results(folder))
+    [table] = metric_tables(read_results(folder))
     assert (table["label"], table["arrow"]) == ("Uno C", "↑")
     assert table["heads"][0] == {"dataset": "SUPPORT", "mark": "", "g_tau": "0.2"}
     assert [row["model"] for row in table["body"]] == ["mine", "SODEN", "SODEN-PH"]

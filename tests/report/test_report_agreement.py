@@ -1,120 +1,169 @@
-"""Agreement with the published cells: closed forms, and the paper's own cells against themselves."""
+"""Verdicts on published values: closed forms, the paper's own cells against themselves, and what gets no verdict."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from support.run_folder import write_run
 
-from benchmarks.report.agreement import agreement, counts, distance, signed_differences, yardsticks
+from benchmarks.report import agreement as module
+from benchmarks.report.agreement import Yardstick, agreement, counts, judge, signed_differences, tally
+from benchmarks.results import yardstick
 from benchmarks.results.folder import read_results
+from benchmarks.results.pool import Interval
 from benchmarks.results.published import published_cells
 
-KEY = {"table": "main", "dataset": "support", "model": "cox", "metric": "ctd", "g_tau": "0.4"}
+KEY = {"table": "main", "dataset": "support", "model": "soden", "metric": "ctd", "g_tau": "0.4"}
 
 
-def one(mean: float, error: float, *, status: str = "ok", mark: str = "", n: int = 10) -> pd.Series:
-    """The row for a published cell of 0 ± 0.375 and ours."""
-    paper = pd.DataFrame([{**KEY, "mean": 0.0, "standard_error": 0.375}])
-    ours = {
-        **KEY,
-        "mean": mean,
-        "standard_error": error,
-        "n_splits": n,
-        "n_planned": 10,
-        "n_trials": 5,
-        "status": status,
-    }
-    return agreement(paper, pd.DataFrame([ours]), {"support": mark} if mark else {}).iloc[0]
+def intervals(published: pd.DataFrame, n: int = 5, **columns: float) -> pd.DataFrame:
+    """Intervals around the published values, but for what is given."""
+    cells = published.drop_duplicates(yardstick.KEY)
+    made = cells[yardstick.KEY].assign(replications=n, mean_between=cells["mean"], sd_between=0.002)
+    for end in ("", "_per_split"):
+        made[f"centre{end}"] = cells["mean"]
+        made[f"low{end}"], made[f"high{end}"] = cells["mean"] - 0.004, cells["mean"] + 0.004
+    return made.assign(**columns)[yardstick.COLUMNS]
+
+
+def one(published: float = 0.65, by: Yardstick | None = None, mark: str = "", **ours: object) -> pd.Series:
+    """The row of a published cell and ours, judged by five replications that give .645 to .656 unless told."""
+    paper = pd.DataFrame([{**KEY, "mean": published, "standard_error": 0.003}])
+    cell = {**KEY, "mean": 0.652, "standard_error": 0.004, "n_splits": 10, "n_planned": 10, "n_trials": 100}
+    cell |= {"status": "ok", **ours}
+    paper = paper.assign(**{k: v for k, v in ours.items() if k in KEY})
+    each = {"centre_per_split": 0.65, "low_per_split": 0.649, "high_per_split": 0.6505}
+    made = intervals(paper, centre=0.65, low=0.645, high=0.656, **each)
+    by = by or Yardstick(made, 5, {("support", "soden", "ctd", "0.4"): 83.0})
+    return agreement(paper, pd.DataFrame([cell]), {"support": mark} if mark else {}, by).iloc[0]
 
 
 @pytest.mark.parametrize(
-    ("mean", "verdict"),
-    [(1.25, "agrees"), (-1.25, "agrees"), (1.26, "drifts"), (2.5, "drifts"), (-2.5, "drifts"), (2.51, "differs")],
+    ("published", "verdict"),
+    [(0.645, "reproduced"), (0.656, "reproduced"), (0.6449, "different"), (0.657, "different"), (0.639, "different")],
 )
-def test_verdicts_change_at_two_and_four_combined_standard_errors(mean: float, verdict: str) -> None:
-    """Errors of 0.375 and 0.5 combine to 0.625 (3-4-5), exact in binary."""
-    row = one(mean, 0.5)
+def test_the_published_value_is_judged_by_the_interval_of_the_replications(published: float, verdict: str) -> None:
+    row = one(published)
     assert row["verdict"] == verdict
-    assert row["difference"] == mean
-    assert row["standard_errors"] == pytest.approx(mean / 0.625, abs=1e-15)
+    assert row["half_width"] == pytest.approx(0.006)
+    assert row["difference"] == pytest.approx(0.652 - published)
+    assert row["standard_errors"] == pytest.approx((0.652 - published) / 0.005)  # errors of .003 and .004
+    assert (row["percentile"], row["replications"]) == (83.0, 5)
+    assert row["verdict_per_split"] == ("close" if published == 0.645 else "different")
+
+
+def test_the_runs_own_value_does_not_move_the_verdict() -> None:
+    assert one(mean=0.9)["verdict"] == one()["verdict"] == "reproduced"
+
+
+def test_a_wide_interval_is_no_agreement() -> None:
+    paper = pd.DataFrame([{**KEY, "mean": 0.65}])
+    wide = Yardstick(intervals(paper, centre=0.65, low=0.6, high=0.7), 5)
+    assert one(0.65, wide)["verdict"] == "cannot tell"
 
 
 @pytest.mark.parametrize(
-    ("changes", "verdict", "why"),
+    ("ours", "verdict", "why"),
     [
         ({"status": "failed"}, "failed", "no trial of this model gave a score"),
         ({"status": "missing"}, "not run", ""),
-        ({"status": "not_applicable"}, "not run", ""),
+        ({"status": "missing", "dataset": "mimic"}, "not run", "needs credentialed data"),
         ({"mark": "synthetic"}, "not comparable", "made from synthetic data"),
-        ({"status": "partial", "n": 7}, "agrees", "on 7 of 10 planned splits"),
+        ({"n_trials": 10}, "no verdict", "10 trials instead of 100"),
+        ({"n_splits": 2, "n_planned": 2}, "no verdict", "2 splits instead of 10"),
+        ({"n_splits": 7, "n_trials": 3}, "no verdict", "3 trials instead of 100; 7 splits instead of 10"),
     ],
 )
-def test_what_cannot_be_compared_says_why(changes: dict[str, object], verdict: str, why: str) -> None:
-    row = one(0.0, 0.5, **changes)  # type: ignore[arg-type]
+def test_what_gets_no_verdict_says_why(ours: dict[str, object], verdict: str, why: str) -> None:
+    row = one(**ours)  # type: ignore[arg-type]
     assert (row["verdict"], row["why"]) == (verdict, why)
-    assert math.isnan(row["difference"]) == (verdict != "agrees")
+    assert math.isnan(row["difference"]) == (verdict != "no verdict")
 
 
-def test_one_split_has_no_error_bar_and_no_verdict() -> None:
-    assert tuple(one(0.0, math.nan, n=1)[["verdict", "why"]]) == ("not comparable", "one split has no error bar")
+@pytest.mark.parametrize("kept", [0, 1, 4])
+def test_with_fewer_than_five_replications_there_is_a_difference_and_no_verdict(kept: int) -> None:
+    row = one(by=Yardstick(replications=kept))
+    assert (row["verdict"], row["why"]) == ("no verdict", f"{kept} of 5 replications")
+    assert row["difference"] == pytest.approx(0.002)
 
 
-def test_the_paper_agrees_with_itself_and_the_counts_are_its_tables() -> None:
-    table = counts(agreement(published_cells(), published_cells(), {})).set_index("table")
-    # Models by truncations by metrics; the ablation has 4 rows for 2 variants, and for 3 on three data sets.
-    expected = {"MIMIC-SEQ": 5 * 9, "MIMIC": 6 * 9, "SUPPORT": 6 * 9, "METABRIC": 6 * 9, "Ablation": 4 * 2 + 3 * 4 * 3}
-    assert table["agrees"].to_dict() == expected | {"All": 251}
-    assert table["largest_gap"].max() == 0
+def test_training_other_than_the_replications_gets_no_verdict() -> None:
+    by = Yardstick(intervals(pd.DataFrame([{**KEY, "mean": 0.65}])), 5, departures=("max_epochs 3 instead of 100",))
+    assert tuple(one(by=by)[["verdict", "why"]]) == ("no verdict", "max_epochs 3 instead of 100")
 
 
-def test_cells_of_a_run_are_counted_and_marked_data_never(tmp_path: Path) -> None:
-    folder = write_run(tmp_path / "made", ("support", "mimic"), n=5, marks={"mimic": "synthetic"})
-    run = read_results(folder)
-    table = counts(agreement(published_cells(), run.cells, run.marks)).set_index("table")
-    assert table.loc["SUPPORT", "agrees"] == 54
-    assert table.loc["SUPPORT", "largest_gap"] == pytest.approx(0, abs=1e-12)
-    assert table.loc["MIMIC", "not comparable"] == 54
-    assert table.loc["METABRIC", "not run"] == 54
-    assert table.loc["Ablation", ["agrees", "not comparable", "not run"]].tolist() == [12, 12, 20]
-    assert table.loc["All", "agrees"] == 54 + 12
+@pytest.mark.parametrize(("gap", "verdict"), [(0.0015, "reproduced"), (0.0016, "close"), (0.0051, "different")])
+def test_cox_has_no_search_and_is_judged_by_itself(gap: float, verdict: str) -> None:
+    """Also without replications, and whatever their intervals are."""
+    for by in (None, Yardstick()):
+        assert one(0.65, by, model="cox", mean=0.65 + gap, n_trials=1)["verdict"] == verdict
 
 
-def test_a_shifted_cell_drifts_by_what_it_was_shifted(tmp_path: Path) -> None:
-    shift = 3 * math.hypot(0.003, 0.003)  # SODEN's C on SUPPORT is published as 0.627 ± 0.003
-    run = read_results(write_run(tmp_path / "made", shift={("support", "soden", "ctd", "1e-8"): shift}))
-    rows = agreement(published_cells(), run.cells, {})
-    moved = rows[rows["verdict"] == "drifts"]
-    assert moved["table"].tolist() == ["main", "ablation"]
-    assert moved["standard_errors"].tolist() == pytest.approx([3, 3])
-    assert moved["n_splits"].tolist() == [10, 10]
-    assert moved["n_trials"].tolist() == [3, 3]
+def test_data_without_replications_are_judged_by_draws_from_one_search() -> None:
+    here = {"dataset": "mimic", "n_splits": 5, "n_planned": 5}
+    where = Interval(0.651, 0.648, 0.655, 0.0)
+    own = Yardstick(own={("mimic", "soden", "ctd", "0.4"): where})
+    assert tuple(one(0.65, own, **here)[["verdict", "why"]]) == (
+        "one search",
+        "published value inside 0.648 to 0.655, of draws from this search",
+    )
+    assert "outside" in one(0.66, own, **here)["why"]
+    assert "were not scored" in one(0.65, Yardstick(), **here)["why"]
 
 
-@pytest.mark.parametrize(
-    ("gap", "word"), [(0.005, "close"), (-0.0050001, "near"), (0.01, "near"), (-0.0101, "far"), (float("nan"), "")]
-)
-def test_the_difference_itself_is_a_yardstick(gap: float, word: str) -> None:
-    assert distance(gap) == word
+def test_counts_are_of_distinct_values_and_cox_is_apart(tmp_path: Path) -> None:
+    """Models by truncations by metrics; the ablation has 4 rows for 2 variants, and for 3 on three data sets."""
+    published = published_cells()
+    run = read_results(write_run(tmp_path / "made", trials=100))
+    rows = agreement(published, run.cells, {}, Yardstick(intervals(published), 5))
+    table = counts(rows).set_index("table")
+    entries = {"MIMIC-SEQ": 5 * 9, "MIMIC": 6 * 9, "SUPPORT": 6 * 9, "METABRIC": 6 * 9, "Ablation": 4 * 2 + 3 * 4 * 3}
+    assert table["cells"].to_dict() == entries | {"All": 251}
+    assert table["reproduced"].to_dict() == {
+        "MIMIC-SEQ": 0, "MIMIC": 0, "SUPPORT": 54, "METABRIC": 54, "Ablation": 24, "All": 132
+    }  # fmt: skip
+    found = tally(rows)
+    assert (found.entries, found.values, found.tried, found.credentialed) == (251, 239, 126, 113)
+    assert (found.searched, found.unsearched) == ({"reproduced": 108}, {"reproduced": 18})
+    assert found.replications == 5
 
 
-def test_three_yardsticks_are_counted_and_a_model_off_throughout_is_one_finding() -> None:
+def test_a_shifted_cell_is_counted_once_and_judged_twice(tmp_path: Path) -> None:
+    published = published_cells()
+    made = intervals(published)
+    moved = (made[yardstick.KEY] == ["support", "soden", "ctd", "1e-8"]).all(axis=1)
+    made.loc[moved, ["centre", "low", "high"]] += 0.02
+    run = read_results(write_run(tmp_path / "made", trials=100))
+    rows = agreement(published, run.cells, {}, Yardstick(made, 5))
+    assert rows.loc[rows["verdict"] == "different", "table"].tolist() == ["main", "ablation"]
+    assert tally(rows).searched == {"reproduced": 107, "different": 1}
+
+
+def test_the_quick_tier_gets_no_verdicts(tmp_path: Path) -> None:
+    published = published_cells()
+    run = read_results(write_run(tmp_path / "made", n=2, trials=2))
+    rows = agreement(published, run.cells, {}, Yardstick(intervals(published), 5))
+    assert set(rows["verdict"]) == {"no verdict", "not run"}
+    assert rows["low"].notna().any()  # shown beside the interval
+
+
+def test_a_run_is_judged_by_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = read_results(write_run(tmp_path / "made", trials=100))
+    monkeypatch.setattr(module, "replication_folders", list)
+    monkeypatch.setattr(yardstick, "replication_folders", lambda folder: [])
+    rows = judge(run, published_cells())
+    assert set(rows["verdict"]) == {"no verdict", "reproduced", "not run"}
+    assert set(rows.loc[rows["verdict"] == "reproduced", "model"]) == {"cox"}
+    assert tally(rows).searched == {"no verdict": 108}
+    departed = replace(run, config={**run.config, "training": {**run.config["training"], "max_epochs": 3}})
+    assert tally(judge(departed, published_cells())).unsearched == {"reproduced": 18}
+
+
+def test_a_model_off_throughout_is_one_finding() -> None:
     cells = published_cells()
-    ours = cells.assign(status="ok", mean=cells["mean"] + np.where(cells["model"] == "cox_time", 0.008, 0.0))
-    keys = ["dataset", "model", "metric", "g_tau"]
-    search = cells.drop_duplicates(keys)[keys].assign(search_error=0.002)
-    search = search[search["dataset"] == "support"]
-    rows = agreement(cells, ours, {}, search)
-    found = yardsticks(rows)
-    n_off = int((cells["model"] == "cox_time").sum())
-    assert (found["compared"], found["near"], found["far"]) == (251, n_off, 0)
-    assert found["close"] == 251 - n_off
-    on_support = cells["dataset"] == "support"
-    assert found["searched"] == int(on_support.sum())
-    # 0.008 is more than 2 sqrt(2) x 0.002, nothing else is off.
-    assert found["searched"] - found["within_search"] == int((on_support & (cells["model"] == "cox_time")).sum())
-    signed = signed_differences(rows).set_index(["dataset", "model"])
+    ours = cells.assign(mean=cells["mean"] + (cells["model"] == "cox_time") * 0.008, n_trials=100)
+    signed = signed_differences(agreement(cells, ours, {})).set_index(["dataset", "model"])
     assert signed.loc[("support", "cox_time"), ["ctd", "ibll", "ibs"]].to_numpy(float) == pytest.approx([0.008] * 3)
     assert abs(signed.drop(index="cox_time", level="model")["ctd"].dropna()).max() < 1e-12

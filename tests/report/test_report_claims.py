@@ -8,73 +8,142 @@ import pandas as pd
 import pytest
 from support.run_folder import simulation, write_run
 
-from benchmarks.report.claims.check import ALL, ALMOST_ALL, MOST, Check, all_claims, check_claims, judge
+from benchmarks.report.claims import relations
+from benchmarks.report.claims import simulation as simulation_rules
+from benchmarks.report.claims.check import Check, check_claims, overall, statements, verdict
 from benchmarks.results.folder import read_results
 from benchmarks.results.published import published_cells
+from benchmarks.results.replications import STEPS
 from benchmarks.study.simulation import TIMES
 
 EVERYTHING = ("mimic_seq", "mimic", "support", "metabric")
 
 
-def judged(folder: Path) -> pd.DataFrame:
-    return check_claims(read_results(folder), published_cells()).set_index("claim")
+def judged(folder: Path, *replications: Path) -> pd.DataFrame:
+    others = [read_results(path) for path in replications]
+    return check_claims(read_results(folder), published_cells(), others).set_index(["claim", "dataset"])
 
 
-def test_the_paper_s_statements_hold_in_its_own_tables(tmp_path: Path) -> None:
-    """The expected verdicts are the paper's own words; the one exception was found by hand in its tables.
+def test_the_paper_s_statements_in_its_own_tables(tmp_path: Path) -> None:
+    """The expected verdicts are the paper's own words; the exceptions were found by hand in its tables.
 
-    Nnet-Survival is behind SODEN by 0.003 on SUPPORT and by 0.003 to 0.005 on MIMIC, so its lead does not shrink
-    everywhere.
+    The text speaks of most settings over all sets, and single sets may differ: DeepSurv is below Cox on METABRIC,
+    Nnet-Survival below DeepSurv and Cox-Time on MIMIC-SEQ, Cox worse calibrated than DeepHit on MIMIC at two
+    truncations, SODEN-PH the worst of three on METABRIC. Nnet-Survival is behind SODEN by .003 on MIMIC and on SUPPORT.
     """
-    claims = judged(write_run(tmp_path / "made"))
-    tables = claims.loc[claims["paper_verdict"] != "not in its tables", "paper_verdict"]
-    assert len(tables) == 18
-    assert tables[tables != "holds"].to_dict() == {"advantage_diminishes": "holds in part"}
+    paper = judged(write_run(tmp_path / "made"))["paper"]
+    tables = paper[paper != "not in its tables"]
+    assert len(set(tables.index.get_level_values("claim"))) == 18
+    assert set(tables[tables == "fails"].index) == {
+        ("networks_beat_cox", "metabric"),
+        ("discrete_are_strong", "mimic_seq"),
+        ("advantage_diminishes", "mimic"),
+        ("deephit_worst_calibrated", "mimic"),
+        ("linear_is_worst", "metabric"),
+    }
 
 
-def test_a_run_equal_to_the_paper_gets_the_verdicts_on_means(tmp_path: Path) -> None:
-    claims = judged(write_run(tmp_path / "made", EVERYTHING, n=5))
-    for name in (
-        "beats_continuous",
-        "deephit_best_c",
-        "deephit_worst_calibrated",
-        "like_counterparts",
-        "tail_is_worse",
-    ):
-        assert claims.loc[name, "verdict"] == claims.loc[name, "paper_verdict"] == "holds", name
-        assert claims.loc[name, "not_tested_on"] == ""
-    assert claims.loc["log_rank", ["verdict", "passed", "checks"]].tolist() == ["holds", 15, 15]
+def test_a_full_run_equal_to_the_paper_gets_the_verdicts_of_one_search(tmp_path: Path) -> None:
+    claims = judged(write_run(tmp_path / "made", EVERYTHING, trials=100))
+    for name in ("beats_continuous", "deephit_best_c", "like_counterparts", "tail_is_worse"):
+        mine = claims.loc[name]
+        # The paper's other sets have five splits; support and metabric need ten, and have them here.
+        assert set(mine["verdict"]) == {"held in one search"}, name
+        assert set(mine["paper"]) == {"holds"}
+    assert claims.loc[("log_rank", "support"), ["passed", "checks"]].tolist() == [10, 10]
+
+
+@pytest.mark.parametrize(
+    ("n", "trials", "why"), [(10, 3, "3 trials instead of 100"), (2, 100, "2 splits instead of 10")]
+)
+def test_a_smaller_run_gets_no_verdicts(n: int, trials: int, why: str, tmp_path: Path) -> None:
+    claims = judged(write_run(tmp_path / "made", n=n, trials=trials))
+    assert set(claims["verdict"]) == {"untested"}
+    row = claims.loc[("beats_continuous", "support")]
+    assert (row["why"], row["checks"]) == (why, 9)
 
 
 def test_a_statement_that_fails_in_one_place_says_where(tmp_path: Path) -> None:
-    claims = judged(write_run(tmp_path / "made", shift={("support", "cox", "ctd", "0.2"): 0.05}))
-    claim = claims.loc["beats_continuous"]
-    assert claim["verdict"] == "holds in part"
-    assert claim["fails_at"] == "SUPPORT 0.2 vs Cox: 0.627 and 0.646"
-    assert (claim["passed"], claim["checks"]) == (17, 18)
-    assert claim["tested_on"] == "SUPPORT, METABRIC"
-    assert claim["not_tested_on"] == "MIMIC-SEQ (not run), MIMIC (not run)"
+    claims = judged(write_run(tmp_path / "made", shift={("support", "cox", "ctd", "0.2"): 0.05}, trials=100))
+    claim = claims.loc[("beats_continuous", "support")]
+    assert claim["verdict"] == "not held in one search"
+    assert claim["fails_at"] == "Cᵗᵈ at 0.2, SODEN and Cox: 0.627 and 0.646"
+    assert (claim["passed"], claim["checks"]) == (8, 9)
+    assert claims.loc[("beats_continuous", "metabric"), "verdict"] == "held in one search"
+    assert tuple(claims.loc[("beats_continuous", "mimic"), ["verdict", "why"]]) == ("untested", "not run")
 
 
 def test_synthetic_data_support_no_statement(tmp_path: Path) -> None:
     claims = judged(
-        write_run(tmp_path / "made", ("mimic", "mimic_seq"), n=5, marks=dict.fromkeys(EVERYTHING[:2], "demo"))
+        write_run(tmp_path / "made", EVERYTHING[:2], marks=dict.fromkeys(EVERYTHING[:2], "demo"), trials=100)
     )
-    assert set(claims["verdict"]) == {"not tested"}
-    assert claims.loc["beats_continuous", "not_tested_on"].startswith("MIMIC-SEQ (demo data), MIMIC (demo data)")
+    assert set(claims["verdict"]) == {"untested"}
+    assert claims.loc[("beats_continuous", "mimic"), "why"] == "demo data"
+
+
+def test_replications_are_counted_set_by_set(tmp_path: Path) -> None:
+    """SODEN behind Cox on SUPPORT in four of five, on METABRIC in none; the run itself is not among them."""
+    behind = {("support", "cox", "ctd", "0.2"): 0.05}
+    kept = [write_run(tmp_path / str(k), shift=behind if k else {}, trials=100) for k in range(2)]
+    others = [kept[0], *4 * [kept[1]]]
+    claims = judged(write_run(tmp_path / "made", trials=100), *others)
+    assert tuple(claims.loc[("beats_continuous", "support"), ["verdict", "held", "of"]]) == ("fails", 1, 5)
+    assert tuple(claims.loc[("beats_continuous", "metabric"), ["verdict", "held", "of"]]) == ("holds", 5, 5)
+    # With fewer replications the run's own search is shown, and called one search.
+    claims = judged(write_run(tmp_path / "again", trials=100), *others[:4])
+    assert claims.loc[("beats_continuous", "support"), "verdict"] == "held in one search"
+    # A small run beside five replications still says nothing.
+    assert set(judged(write_run(tmp_path / "small"), *others)["verdict"]) == {"untested"}
 
 
 @pytest.mark.parametrize(
-    ("passed", "of", "share", "verdict"),
+    ("held", "of", "word"),
     [
-        (4, 4, ALL, "holds"), (3, 4, ALL, "holds in part"), (2, 4, ALL, "holds in part"), (1, 4, ALL, "does not hold"),
-        (9, 10, ALMOST_ALL, "holds"), (8, 10, ALMOST_ALL, "holds in part"), (4, 10, ALMOST_ALL, "does not hold"),
-        (3, 4, MOST, "holds"), (2, 4, MOST, "holds in part"), (0, 4, MOST, "does not hold"), (0, 0, ALL, "not tested"),
+        (5, 5, "holds"), (4, 5, "holds"), (3, 5, "undecided"), (2, 5, "undecided"), (1, 5, "fails"), (0, 5, "fails"),
+        (2, 3, "holds"), (1, 3, "fails"), (2, 2, "holds"), (1, 2, "undecided"), (0, 2, "fails"),
+        (1, 1, "held in one search"), (0, 1, "not held in one search"), (0, 0, "untested"),
     ],
 )  # fmt: skip
-def test_verdicts_follow_the_share_the_words_ask_for(passed: int, of: int, share: float, verdict: str) -> None:
-    checks = [Check("support", "", k < passed, "") for k in range(of)]
-    assert judge(checks, share) == verdict
+def test_verdicts_count_replications(held: int, of: int, word: str) -> None:
+    assert verdict(held, of) == word
+
+
+def test_a_statement_about_all_sets_holds_only_where_it_holds_on_each() -> None:
+    assert overall(["holds", "holds"]) == "holds"
+    assert overall(["holds", "untested"]) == "untested"
+    assert overall(["untested", "undecided", "holds"]) == "undecided"
+    assert overall(["holds", "fails", "untested"]) == "fails"
+    assert overall([]) == "untested"
+
+
+@pytest.mark.parametrize(
+    ("passed", "of", "share", "holds"),
+    [
+        (4, 4, 1.0, True), (3, 4, 1.0, False), (9, 10, 0.9, True),
+        (8, 10, 0.9, False), (3, 4, "most", True), (2, 4, "most", False),
+    ],
+)  # fmt: skip
+def test_the_words_say_which_share_must_pass(passed: int, of: int, share: float | str, holds: bool) -> None:
+    checks = [Check("", k < passed, "") for k in range(of)]
+    assert replace(statements()[0], share=share).holds(checks) is holds
+
+
+def test_interpolation_is_tested_where_step_functions_were_scored(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "made", trials=100)
+    key = ("interpolation_helps", "support")
+    assert tuple(judged(folder).loc[key, ["verdict", "why"]]) == (
+        "untested",
+        "no model was scored without interpolation",
+    )
+    scores = pd.read_csv(folder / "scores.csv", dtype={"g_tau": str}).query("model in ['nnet_survival', 'deephit']")
+    worse = scores.assign(
+        value=scores["value"] + np.where(scores["metric"] == "ibs", 0.01, -0.01) * (scores["split"] + 1)
+    )
+    worse.to_csv(folder / STEPS, index=False)
+    row = judged(folder).loc[key]
+    assert tuple(row[["verdict", "passed", "checks"]]) == ("held in one search", 18, 18)
+    scores.to_csv(folder / STEPS, index=False)  # no difference at all
+    assert judged(folder).loc[key, "verdict"] == "not held in one search"
 
 
 def curves(late: float = 0.0) -> dict[str, np.ndarray]:
@@ -90,19 +159,31 @@ def curves(late: float = 0.0) -> dict[str, np.ndarray]:
     return {"soden": survival, "hazard": hazard, "deephit": deephit, "steps": steps}
 
 
-def simulated(folder: Path, **change: np.ndarray) -> pd.DataFrame:
+def simulated(folder: Path, repetitions: int = 10, n: int = 10_000, **change: np.ndarray) -> pd.DataFrame:
     run = read_results(write_run(folder))
-    runs = tuple(simulation(k, **{**curves(late=0.02), **change}) for k in (1, 2))
-    return check_claims(replace(run, simulations=runs), published_cells()).set_index("claim")
+    runs = tuple(simulation(k, n=n, **{**curves(late=0.02), **change}) for k in range(1, repetitions + 1))
+    return (
+        check_claims(replace(run, simulations=runs), published_cells())
+        .set_index("claim")
+        .query("dataset == 'simulated'")
+    )
 
 
 def test_the_simulation_s_statements_hold_for_curves_made_to_fit_them(tmp_path: Path) -> None:
-    claims = simulated(tmp_path / "made")
-    section = claims[claims["section"].str.startswith("4")]
+    section = simulated(tmp_path / "made")
     assert len(section) == 8
+    assert set(section["section"].str[0]) == {"4"}
     assert set(section["verdict"]) == {"holds"}, section["fails_at"].to_dict()
-    assert "t = 1.000" in claims.loc["crossing", "evidence"]
-    assert claims.loc["crossing", "tested_on"] == "2 repetitions of 1,000 subjects, at most 5 epochs"
+    assert set(section["of"]) == {10}
+    assert "t = 1.000" in section.loc["crossing", "evidence"]
+
+
+@pytest.mark.parametrize("small", [{"repetitions": 2}, {"n": 2000}])
+def test_a_small_simulation_gets_no_verdict(small: dict[str, int], tmp_path: Path) -> None:
+    section = simulated(tmp_path / "made", **small)
+    assert set(section["verdict"]) == {"untested"}
+    repetitions, n = small.get("repetitions", 10), small.get("n", 10_000)
+    assert set(section["why"]) == {f"{repetitions} repetitions of {n:,} subjects"}
 
 
 @pytest.mark.parametrize(
@@ -113,22 +194,19 @@ def test_the_simulation_s_statements_hold_for_curves_made_to_fit_them(tmp_path: 
         ("hazard_early_and_late", {"hazard": curves()["hazard"] + 1.0}),
         ("relative_error_grows", {"soden": np.stack([np.exp(-2 * TIMES), np.exp(-2 * TIMES**2)])}),
         ("steps", {"steps": np.stack([TIMES, TIMES**2])}),
+        ("deephit_survival", {"deephit": curves(late=-0.02)["deephit"]}),
         ("deephit_hazard", {"steps": np.full((2, len(TIMES)), 5.0)}),
     ],
 )
 def test_the_simulation_s_statements_fail_when_the_curves_do(
     claim: str, change: dict[str, np.ndarray], tmp_path: Path
 ) -> None:
-    assert simulated(tmp_path / "made", **change).loc[claim, "verdict"] == "does not hold"
+    row = simulated(tmp_path / "made", **change).loc[claim]
+    assert tuple(row[["verdict", "held", "of"]]) == ("fails", 0, 10)
 
 
-def test_groups_that_deephit_separates_break_its_statement(tmp_path: Path) -> None:
-    claim = simulated(tmp_path / "made", deephit=curves(late=-0.02)["deephit"]).loc["deephit_survival"]
-    assert claim["verdict"] == "holds in part"
-    assert "gap between the groups" in claim["fails_at"]
-
-
-def test_every_statement_has_its_own_name_and_a_place_in_the_paper() -> None:
-    claims = all_claims()
-    assert len({claim.name for claim in claims}) == len(claims)
-    assert {claim.section.split(".")[0] for claim in claims} == {"4", "5"}
+def test_every_statement_has_its_own_name_a_place_in_the_paper_and_a_rule() -> None:
+    assert len({s.name for s in statements()}) == len(statements()) == 30
+    assert {s.section.split(".")[0] for s in statements()} == {"4", "5"}
+    for s in statements():
+        assert hasattr(simulation_rules if s.sets == ("simulated",) else relations, s.relation), s.name

@@ -107,10 +107,10 @@ def test_searches_of_their_own_are_told_with_their_errors(tmp_path: Path, monkey
     lines = [f"momentum used,metabric,deephit,{m},{g},0.6,0.0123,0.004,10" for m, g in
              (("ctd", "1e-8"), ("ctd", "0.4"), ("ibs", "1e-8"), ("dcal", ""))]  # fmt: skip
     (tmp_path / "switches.csv").write_text(columns + "\n".join(lines))
-    monkeypatch.setattr("benchmarks.results.deviations.SWITCHES", tmp_path / "switches.csv")
+    monkeypatch.setattr("benchmarks.report.deviations.SWITCHES", tmp_path / "switches.csv")
     found = {d.topic: d for d in deviations(read_results(write_run(tmp_path / "made")))}
     assert found["Momentum"].effect.splitlines() == [
         "10 splits, 10 trials each, effect ± standard error:",
         "METABRIC DeepHit: Cᵗᵈ +0.0123 ± 0.0040, IBS +0.0123 ± 0.0040",
     ]
-    assert found["Widths"].effect == "not measured here: python -m benchmarks switches"
+    assert found["Widths"].effect == "not measured here: python -m benchmarks.studies switches"

@@ -16,15 +16,14 @@ from conftest import ROOT, beside
 from support.run_folder import write_run
 
 from baselines.space import Choice, PerDataset, Uniform
-from benchmarks.commands import tables as command
+from benchmarks.commands import report as command
 from benchmarks.report import pdf
 from benchmarks.report.latex import Style, truncation
 from benchmarks.report.other_tables import printed_range, render_hyper_parameters
-from benchmarks.report.tables import contents, render, twin, write_tables
+from benchmarks.report.tables import contents, render, twin, write_all, write_tables
 from benchmarks.results.names import escape
-from benchmarks.results.published import published_cells, published_datasets, related_work
+from benchmarks.results.published import published_cells, published_datasets
 from benchmarks.results.statistics import summarise
-from benchmarks.study.spaces import search_spaces
 
 # Our name of each table, and its \label in the paper.
 LABELS = {
@@ -45,7 +44,7 @@ def normalised(latex: str) -> str:
 
 
 def published() -> dict[str, Any]:
-    return contents(published_cells(), published_datasets(), related_work(), search_spaces())
+    return contents(published_cells(), published_datasets(), command.search_spaces())
 
 
 def test_published_cells_render_as_the_papers_latex() -> None:
@@ -166,8 +165,8 @@ def test_models_beyond_the_papers_are_in_a_table_of_their_own() -> None:
     assert ctd.to_dict() == {"cox": "best", "soden": "second"}
     ctd = cells[(cells["metric"] == "ctd") & (cells["table"] == "beyond")].groupby("model")["mark"].first()
     assert ctd.to_dict() == {"cox": "best", "random_forest": "second", "my_net": "", "soden": ""}
-    assert "beyond" in contents(cells, None, related_work(), {})
-    assert "beyond" not in contents(summarise(scores()), None, related_work(), {})
+    assert "beyond" in contents(cells, None, {})
+    assert "beyond" not in contents(summarise(scores()), None, {})
     with pytest.raises(ValueError, match="no model was run that is not the paper's"):
         render(summarise(scores()), "beyond")
 
@@ -236,7 +235,7 @@ def test_names_are_safe_for_latex() -> None:
 
 def test_each_table_has_a_twin_with_the_same_rows(tmp_path: Path) -> None:
     written = write_tables(tmp_path, published(), Style())
-    assert [path.stem for path in written] == list(published())
+    assert written == list(published())
     support = pd.read_csv(tmp_path / "support.csv", dtype={"g_tau": str})
     assert len(support) == 54
     assert support.loc[0, ["model", "metric", "g_tau", "mean"]].tolist() == ["cox", "ctd", "1e-8", 0.596]
@@ -252,24 +251,22 @@ def run_cli(*argv: str) -> int:
 
 def test_verb_writes_everything_from_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scores().to_csv(tmp_path / "scores.csv", index=False)
-    trials(4).to_parquet(tmp_path / "trials.parquet")
-    published_datasets().query("dataset == 'support'").assign(mark="demo").to_csv(tmp_path / "sets.csv", index=False)
-    files = ["--scores", f"{tmp_path}/scores.csv", "--trials", f"{tmp_path}/trials.parquet", "--out", f"{tmp_path}/out"]
-    assert run_cli(*files, "--datasets", f"{tmp_path}/sets.csv") == 0
-    assert "5 tables" in capsys.readouterr().out
-    latex = (tmp_path / "out" / "support.tex").read_text()
-    assert r"on SUPPORT \textcolor{red}{(demo data)}." in latex  # the mark travels with the data set
-    assert "2 splits and 4 trials" in latex
+    assert run_cli("--scores", f"{tmp_path}/scores.csv", "--out", f"{tmp_path}/out") == 0
+    assert "4 tables" in capsys.readouterr().out
+    assert "Rests on 2 splits (paper: 10 splits, 100 trials)." in (tmp_path / "out" / "support.tex").read_text()
     assert {"tests.csv", "cells.csv", "tables.tex", "ablation.csv"} <= {p.name for p in (tmp_path / "out").iterdir()}
-    assert run_cli(*files, "--mark", "support=synthetic") == 0
-    assert "no table of data sets: give their summaries with --datasets" in capsys.readouterr().out
-    assert "(synthetic data)" in (tmp_path / "out" / "support.tex").read_text()
+
+
+def test_the_mark_travels_with_the_data_set(tmp_path: Path) -> None:
+    demo = published_datasets().query("dataset == 'support'").assign(mark="demo")
+    write_all(tmp_path, summarise(scores()), demo, {})
+    assert r"on SUPPORT \textcolor{red}{(demo data)}." in (tmp_path / "support.tex").read_text()
 
 
 def test_verb_reads_the_cells_of_a_run(tmp_path: Path) -> None:
     write_run(tmp_path / "run")
-    assert run_cli("--run", f"{tmp_path}/run", "--out", f"{tmp_path}/out") == 0
-    again = pd.read_csv(tmp_path / "out" / "support.csv", dtype={"g_tau": str})
+    assert run_cli(f"{tmp_path}/run", "tables", "--out", f"{tmp_path}/out") == 0
+    again = pd.read_csv(tmp_path / "out" / "tables" / "support.csv", dtype={"g_tau": str})
     cells = pd.read_csv(tmp_path / "run" / "cells.csv", dtype={"g_tau": str})
     wanted = cells[(cells["table"] == "main") & (cells["dataset"] == "support") & (cells["metric"] != "nll")]
     assert sorted(again["mean"]) == sorted(wanted["mean"])
@@ -278,10 +275,14 @@ def test_verb_reads_the_cells_of_a_run(tmp_path: Path) -> None:
 def test_verb_says_what_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no such table"):
         run_cli("--scores", f"{tmp_path}/none.csv", "--out", f"{tmp_path}/out")
-    with pytest.raises(ValueError, match=r"--mark wants DATASET=TEXT, e\.g\. mimic=synthetic; got 'support'"):
-        run_cli("--published", "--mark", "support", "--out", f"{tmp_path}/out")
-    with pytest.raises(FileNotFoundError, match="is not the folder of a finished run"):
-        run_cli("--run", str(tmp_path), "--out", f"{tmp_path}/out")
+    with pytest.raises(FileNotFoundError, match=r"no run .*; finished runs: "):
+        run_cli(str(tmp_path), "tables")
+    for words in ([], ["--out", f"{tmp_path}/out"]):
+        with pytest.raises(ValueError, match="no RUN given: name a run"):
+            run_cli(*words)
+    for words in (["--published"], ["small", "--published", "--out", f"{tmp_path}/out"]):
+        with pytest.raises(ValueError, match="--published takes no RUN, and --out says where tables go"):
+            run_cli(*words)
 
 
 def test_without_latex_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

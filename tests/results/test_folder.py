@@ -11,7 +11,8 @@ from conftest import ROOT
 from support.run_folder import write_run
 
 from benchmarks.report.figures.view import View
-from benchmarks.report.html_context import effort, shortfalls
+from benchmarks.report.page_context import shortfalls
+from benchmarks.report.wording import effort
 from benchmarks.results import KEPT
 from benchmarks.results.files import damaged, read_json
 from benchmarks.results.folder import NEEDED, Results, find_run, read_results
@@ -25,7 +26,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def said(run: Results) -> tuple[int, str]:
-    return effort(run, "support")["trials"], View(run, published_cells()).effort("support")
+    return effort(run, "support").trials, View(run, published_cells()).effort("support")
 
 
 def test_page_and_figures_say_the_same_number_of_trials(made: Path) -> None:

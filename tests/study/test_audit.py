@@ -1,22 +1,26 @@
-"""`audit` and `adopt`: trials of a run are run again from its config alone, and any change of a row is found."""
+"""`verify trials` and `reference adopt`: trials are fitted again from a run's config alone; any change is found."""
 
 import argparse
 import json
 import math
 import re
+from collections.abc import Callable
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
 from benchmarks import code, data
-from benchmarks.commands import adopt
-from benchmarks.commands import audit as command
+from benchmarks.commands import reference, verify
+from benchmarks.config import resolve
 from benchmarks.data.splits import make_split
-from benchmarks.study import audit, prepare
-from benchmarks.study.config import resolve
-from benchmarks.study.rows import equal_codes, read_codes, write_table
-from benchmarks.study.tune import Settings, Tuner
+from benchmarks.results.types import Parts, Trial, read_trials
+from benchmarks.study import prepare
+from benchmarks.study import verify as audit
+from benchmarks.study.search import Search
+from benchmarks.study.store import Store, equal_codes, read_codes, write_chunk
 
 MODELS = ("cox", "deepsurv", "deephit", "soden")
 
@@ -28,40 +32,40 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     work = tmp_path_factory.mktemp("work")
     overlay = {"datasets": ["simulated"], "models": list(MODELS), "trials": 2, "training": {"max_epochs": 2}}
     config = resolve(overlay | {"device": "cpu", "data": {"simulated_n": 150, "offline": True}})
-    dataset = data.load("simulated", prepare.data_settings(prepare.settings_of(config)))
-    make_split(dataset, "drawn", 1, seed=config["seed"]).save(work / "splits" / "1.npz")
-    frames = []
+    dataset = data.load("simulated", prepare.data_settings(config))
+    dataset.save(work / "data" / "simulated.npz")
+    make_split(dataset, "drawn", 1, seed=config.seed).save(work / "splits" / "simulated" / "1.npz")
+    store = Store(work, config)
+    trials = []
     for model in MODELS:
-        settings = Settings(config["seed"], config["training"], device="cpu")
-        tuner = Tuner(work / "trials" / "simulated" / model, dataset, work / "splits", model, settings)
-        pairs = [(1, 0)] if model == "cox" else [(1, 0), (1, 1)]
-        write_table(tuner.run("0000", pairs), work / f"{model}.parquet")
-        frames.append(pd.read_parquet(work / f"{model}.parquet"))
-    folder.mkdir(parents=True)
-    pd.concat(frames, ignore_index=True).to_parquet(folder / "trials.parquet", index=False)
-    (folder / "config.json").write_text(json.dumps(config))
+        trials += Search(store, "simulated", model).run("0000", [(1, 0)] if model == "cox" else [(1, 0), (1, 1)])
+    write_chunk(trials, folder / "trials.parquet")
+    (folder / "config.json").write_text(json.dumps(config.plain()))
     pd.DataFrame({"dataset": ["simulated"], "splits": ["drawn"]}).to_csv(folder / "datasets.csv", index=False)
     return folder
 
 
 def run(folder: Path, *words: str) -> int:
     parser = argparse.ArgumentParser()
-    command.add_arguments(parser)
-    return command.run(parser.parse_args(["--run", str(folder), *words]))
+    verify.add_arguments(parser)
+    return verify.run(parser.parse_args(["trials", "--jobs", "1", "--run", str(folder), *words]))
 
 
-def tampered(finished: Path, tmp_path: Path, **changes: object) -> Path:
-    """The run with other values in SODEN's first trial."""
+def tampered(finished: Path, tmp_path: Path, **changes: Any) -> Path:
+    """The run with other values in SODEN's first trial, by somebody who knows how rows are hashed."""
     folder = tmp_path / "changed"
     folder.mkdir()
-    trials = pd.read_parquet(finished / "trials.parquet")
-    row = trials.index[trials["model"] == "soden"][0]
+    trials = list(read_trials(pd.read_parquet(finished / "trials.parquet")))
+    first = next(i for i, trial in enumerate(trials) if trial.model == "soden")
     for name, value in changes.items():
-        if name in trials:
-            trials.loc[row, name] = value
+        here = trials[first]
+        if name in {field.name for field in fields(Parts)}:
+            trials[first] = replace(here, parts=replace(here.parts, **{name: value}))
+        elif name in {field.name for field in fields(here)}:
+            trials[first] = replace(here, **{name: value})
         else:
-            trials.loc[row, "hyper"] = json.dumps(json.loads(trials.loc[row, "hyper"]) | {name: value})
-    trials.to_parquet(folder / "trials.parquet", index=False)
+            trials[first] = replace(here, hyper={**here.hyper, name: value})
+    write_chunk(trials, folder / "trials.parquet")
     for name in ("config.json", "datasets.csv"):
         (folder / name).write_text((finished / name).read_text())
     return folder
@@ -110,7 +114,8 @@ def test_the_last_bit_of_the_loss_counts_and_the_surroundings_are_compared(
 def test_other_trials_are_picked_by_another_seed_and_the_same_by_the_same(finished: Path) -> None:
     trials = pd.concat([pd.read_parquet(finished / "trials.parquet")] * 20, ignore_index=True)
     trials["trial"] = range(len(trials))
-    picks = [tuple(row["trial"] for row in audit.pick(trials, 5, seed)) for seed in (1, 1, 2)]
+    trials = trials.drop(columns="digest")
+    picks = [tuple(row.trial for row in audit.pick(trials, 5, seed)) for seed in (1, 1, 2)]
     assert picks[0] == picks[1] != picks[2]
     assert all(len(set(pick)) == 5 for pick in picks)
     assert len(audit.pick(trials, 1000, 1)) == len(trials)
@@ -150,9 +155,7 @@ def test_what_cannot_be_run_here_is_left_out_and_said(
 
 
 def test_a_run_none_of_whose_data_can_be_had_says_so(finished: Path, tmp_path: Path) -> None:
-    folder = tampered(finished, tmp_path)
-    trials = pd.read_parquet(folder / "trials.parquet").assign(dataset="metabric")
-    trials.to_parquet(folder / "trials.parquet", index=False)
+    folder = changed_rows(tampered(finished, tmp_path), lambda _: True, dataset="metabric")
     config = json.loads((folder / "config.json").read_text())
     config["data"] |= {"folder": str(tmp_path / "empty"), "cache": str(tmp_path / "cache"), "offline": True}
     (folder / "config.json").write_text(json.dumps(config))
@@ -179,16 +182,20 @@ def test_without_the_authors_splits_nothing_is_drawn_in_their_place(finished: Pa
 
 def adopted(folder: Path, *words: str) -> int:
     parser = argparse.ArgumentParser()
-    adopt.add_arguments(parser)
-    return adopt.run(parser.parse_args(["--run", str(folder), *words]))
+    reference.add_arguments(parser)
+    return reference.run(parser.parse_args(["adopt", "--run", str(folder), *words]))
 
 
 def of_old_code(finished: Path, tmp_path: Path, *models: str) -> Path:
     """The run with rows of these models made by other code."""
-    folder = tampered(finished, tmp_path)
-    trials = pd.read_parquet(folder / "trials.parquet")
-    trials.loc[trials["model"].isin(models), "code"] = "0" * 12
-    trials.to_parquet(folder / "trials.parquet", index=False)
+    return changed_rows(tampered(finished, tmp_path), lambda t: t.model in models, code="0" * 12)
+
+
+def changed_rows(folder: Path, which: Callable[[Trial], bool], **parts: Any) -> Path:
+    """The run with other parts of an identity in these rows."""
+    trials = read_trials(pd.read_parquet(folder / "trials.parquet"))
+    changed = [replace(t, parts=replace(t.parts, **parts)) if which(t) else t for t in trials]
+    write_chunk(changed, folder / "trials.parquet")
     return folder
 
 
@@ -215,13 +222,13 @@ def test_one_row_that_differs_adopts_nothing(
     finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = of_old_code(finished, tmp_path, "deepsurv", "soden")
-    trials = pd.read_parquet(folder / "trials.parquet")
-    row = trials.index[trials["model"] == "soden"][1]
-    trials.loc[row, "valid_loss"] = math.nextafter(trials.loc[row, "valid_loss"], math.inf)
-    trials.to_parquet(folder / "trials.parquet", index=False)
+    trials = list(read_trials(pd.read_parquet(folder / "trials.parquet")))
+    last = next(i for i, trial in enumerate(trials) if (trial.model, trial.trial) == ("soden", 1))
+    trials[last] = replace(trials[last], valid_loss=math.nextafter(trials[last].valid_loss, math.inf))
+    write_chunk(trials, folder / "trials.parquet")
     assert adopted(folder, "--n", "2") == 1
     out = capsys.readouterr().out
-    assert "deepsurv: 2 of 2 rows came out the same" in out
+    assert "deepsurv: 2 rows came out the same" in out
     assert "simulated/soden/1/1 came out otherwise: valid_loss" in out
     assert out.endswith("Nothing is adopted.\n")
     assert read_codes(folder) == {}

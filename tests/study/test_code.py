@@ -20,7 +20,7 @@ def copied(folder: Path, edits: dict[str, tuple[str, str]]) -> Path:
     """The three packages' source elsewhere, with edits: file -> (old text, new text)."""
     for package in code.PACKAGES:
         shutil.copytree(
-            ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__", "report", "speed", "*.npz")
+            ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__", "speed", "*.npz")
         )
     for name, (old, new) in edits.items():
         text = (folder / name).read_text()
@@ -63,6 +63,14 @@ def test_an_edit_touches_the_rows_that_depend_on_it(edits: Any, models: set[str]
     assert touched(tmp_path, **edits) == models
 
 
+def test_a_search_space_does_not_rerun_the_simulation_which_sets_its_own_values(tmp_path: Path) -> None:
+    changed = copied(tmp_path / "space", {"baselines/deephit.py": ("    space = {", "    space = {'more': 1,")})
+    assert code.of_simulation(changed) == code.of_simulation()
+    assert code.of_model("deephit", False, changed) != code.of_model("deephit")
+    loss = copied(tmp_path / "loss", {"baselines/deephit.py": ("EPS = 1e-7", "EPS = 1e-6")})
+    assert code.of_simulation(loss) != code.of_simulation()
+
+
 def test_series_bring_their_encoder(tmp_path: Path) -> None:
     assert touched(tmp_path, series=True, soden__gru=("static + width", "static + width + 0")) >= NEURAL - {"soden_cox"}
 
@@ -84,6 +92,27 @@ def test_data_sets_metrics_and_the_simulation_have_their_own_code(tmp_path: Path
     assert code.of_mimic(queried) != code.of_mimic()
     simulated = copied(tmp_path / "d", {"benchmarks/study/simulation.py": ("VALID = 5", "VALID = 4")})
     assert code.of_simulation(simulated) != code.of_simulation()
+
+
+@pytest.mark.parametrize(
+    ("file", "edit", "parts"),
+    [
+        ("study/gather.py", ("KEYS = [", "KEYS = [*"), {"gather"}),
+        ("results/statistics.py", ("ddof=1", "ddof=0"), {"gather", "tables", "figures", "page"}),
+        ("report/latex.py", (r"\toprule", r"\hline"), {"tables", "figures", "page"}),  # figures: the arrows of axes
+        ("report/grid.py", ('"Model"', '"Method"'), {"tables", "page"}),
+        ("report/figures/search.py", ("len(models), 1.5", "len(models), 1.6"), {"figures"}),
+        ("report/template/page.html", ("<main", "<main "), {"page"}),
+        ("report/deviations.toml", ("3:1:1", "3:1:2"), {"page"}),
+        ("report/figures/search.py", ('"""', '"""Another docstring. '), set()),
+    ],
+)
+def test_an_edited_figure_table_or_page_is_made_again(
+    file: str, edit: tuple[str, str], parts: set[str], tmp_path: Path
+) -> None:
+    elsewhere = copied(tmp_path, {f"benchmarks/{file}": edit})
+    kinds = ("gather", "tables", "figures", "page")
+    assert {kind for kind in kinds if code.of_report(kind, elsewhere) != code.of_report(kind)} == parts
 
 
 def test_types_alone_are_no_dependency() -> None:
@@ -161,6 +190,20 @@ def found(folder: Path, monkeypatch: pytest.MonkeyPatch, **files: str) -> dict[s
         (folder / "baselines" / f"{name}.py").write_text(text)
     monkeypatch.setattr(registry, "ROOT", folder)
     return registry._found.__wrapped__()
+
+
+def test_a_broken_file_is_named_and_stops_no_other_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    good = MODEL.format(cls="Mine", name="mine", label="Mine")
+    half = 'class Half:\n    name = "half"\n'
+    assert set(found(tmp_path, monkeypatch, a=good, broken="x = (\n", half=half)) == {"mine"}
+    (tmp_path / "baselines" / "bytes.py").write_bytes(b"# \xff\n")
+    monkeypatch.setattr(registry, "_found", registry._found.__wrapped__)
+    assert registry.label("mine") == "Mine"
+    with pytest.raises(ValueError, match="unknown model 'half'") as caught:
+        registry.label("half")
+    for part in ("baselines/broken.py, line 1 cannot be read", "baselines/bytes.py cannot be read"):
+        assert part in str(caught.value)
+    assert 'baselines/half.py: class Half has a name and no label = "..."' in str(caught.value)
 
 
 def test_a_helper_with_a_model_s_name_removes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,12 @@
 """Which rows are trained on, judged by and scored: each slip that would make the headline numbers wrong fails here.
 
 The parts differ in size and in the mean of every covariate, so that none can stand in for another; expected values are
-worked out without the code under test. `python tests/mutations.py` makes the slips and shows what catches them.
+worked out without the code under test. `python tests/support/mutations.py` makes the slips and shows what catches them.
 """
 
 import hashlib
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +15,26 @@ import pandas as pd
 import pytest
 import torch
 from pycox.models.loss import cox_ph_loss
-from support.uneven import SIZES, by_hand, poisoned, tuner_of, uneven
+from support.uneven import SIZES, by_hand, poisoned, search_of, uneven
 
 from baselines.contract import TrialOptions
 from baselines.space import Power
 from benchmarks import registry
 from benchmarks.data import simulated
-from benchmarks.metrics import literal
 from benchmarks.metrics.base import CONVENTIONS
+from benchmarks.results.types import Parts, Trial
 from benchmarks.seeds import seed_for
-from benchmarks.study import evaluate, simulation, tune
+from benchmarks.speed import literal
+from benchmarks.study import evaluate, search, simulation
 from benchmarks.study.gather import gather, gather_scores, gather_trials
+from benchmarks.study.search import Search
+from benchmarks.study.store import space_of, write_chunk
 from benchmarks.study.trial import Key, fit_seed, hyper_parameters, run_trial
-from benchmarks.study.tune import Tuner, space_of
 from soden import SODEN
+from soden.clock import Clock
 from soden.inputs import held_out_rows
 from soden.models import Soden
+from soden.outcomes import Outcomes
 from soden.types import FitReport, SurvivalData
 
 DATA, SPLIT = uneven()
@@ -37,11 +42,11 @@ HYPER = {"layers": 1, "width": 8, "lr": 1e-2, "weight_decay": 1e-6, "momentum": 
 HYPER |= {"dropout": 0.1, "batch_norm": True, "intervals": 10, "alpha": 0.5, "sigma": 0.25}
 
 
-def tuner(folder: Path, model: str = "deepsurv", dataset: Any = DATA, **settings: Any) -> Tuner:
-    return tuner_of(folder, dataset, {1: SPLIT, 2: SPLIT}, model, **settings)
+def searching(folder: Path, model: str = "deepsurv", dataset: Any = DATA, **keys: Any) -> Search:
+    return search_of(folder, dataset, {1: SPLIT, 2: SPLIT}, model, **keys)
 
 
-def scored(made: Tuner, trials: int) -> dict[str, Any]:
+def scored(made: Search, trials: int) -> evaluate.Evaluation:
     return evaluate.evaluate_model(made, made.run("0000", [(1, t) for t in range(trials)]))
 
 
@@ -49,9 +54,9 @@ def scored(made: Tuner, trials: int) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def cox(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Any]:
+def cox(tmp_path_factory: pytest.TempPathFactory) -> tuple[evaluate.Evaluation, Any]:
     """What `evaluate` says of Cox, and the fitted model it spoke of."""
-    made = tuner(tmp_path_factory.mktemp("cox"), "cox")
+    made = searching(tmp_path_factory.mktemp("cox"), "cox")
     out = scored(made, 1)
     (path,) = (made.folder / "states").iterdir()
     return out, made.model_class.load(path)
@@ -70,24 +75,24 @@ def plain_scores(model: Any, part: SurvivalData, convention: str = "published") 
     return found | {("ibs", "0.4"): literal.ibs(time, event, S, "0.4", convention)}
 
 
-def test_scores_are_those_of_the_test_part(cox: tuple[dict[str, Any], Any]) -> None:
+def test_scores_are_those_of_the_test_part(cox: tuple[evaluate.Evaluation, Any]) -> None:
     out, model = cox
     test, valid = (by_hand(DATA, SPLIT, part) for part in ("test", "valid"))
     other = plain_scores(model, valid)
     for convention in CONVENTIONS:
         expected = plain_scores(model, test, convention)
-        found = {(s["metric"], s["g_tau"]): s["value"] for s in out["scores"] if s["convention"] == convention}
+        found = {(s.metric, s.g_tau): s.value for s in out.scores if s.convention == convention}
         for key, value in expected.items():
             assert found[key] == pytest.approx(value, abs=1e-6), (convention, key)
             assert value != pytest.approx(other[key], abs=1e-3), "the parts must be told apart"
     assert plain_scores(model, test) != expected, "the conventions must be told apart"
-    (groups,) = out["risk_groups"]
+    (groups,) = out.risk_groups
     assert groups["n"]["all"] == SIZES[2]
 
 
 def test_the_likelihood_is_that_of_the_test_part(tmp_path: Path) -> None:
     """The mean of Lambda(y) - Delta log lambda(y), from curves predicted for the rows made by hand."""
-    made = tuner(tmp_path, "soden")
+    made = searching(tmp_path, "soden")
     out = scored(made, 1)
     (path,) = (made.folder / "states").iterdir()
     test = by_hand(DATA, SPLIT, "test")
@@ -96,15 +101,16 @@ def test_the_likelihood_is_that_of_the_test_part(tmp_path: Path) -> None:
     test = test.take(order)
     Lambda = -np.log(model.predict_survival(test, test.time))[diagonal, diagonal]
     terms = Lambda - test.event * np.log(model.predict_hazard(test, test.time)[diagonal, diagonal])
-    (found,) = (s["value"] for s in out["scores"] if (s["convention"], s["metric"]) == ("published", "nll"))
+    (found,) = (s.value for s in out.scores if (s.convention, s.metric) == ("published", "nll"))
     assert found == pytest.approx(terms.mean(), rel=2e-3)  # two meshes of one ODE: the tolerance of test_soden_model
 
 
-def test_calibration_and_scores_name_their_split_and_model(cox: tuple[dict[str, Any], Any]) -> None:
+def test_calibration_and_scores_name_their_split_and_model(cox: tuple[evaluate.Evaluation, Any]) -> None:
     out, _ = cox
-    for row in (*out["scores"], *out["curves"], *out["risk_groups"], *out["chosen"]):
+    rows = [*(r.to_row() for r in (*out.scores, *out.chosen)), *out.curves, *out.risk_groups]
+    for row in rows:
         assert (row["dataset"], row["model"], row["split"]) == ("simulated", "cox", 1)
-    assert sum(r["n"] for r in out["curves"] if r["horizon"] == out["curves"][0]["horizon"]) == SIZES[2]
+    assert sum(r["n"] for r in out.curves if r["horizon"] == out.curves[0]["horizon"]) == SIZES[2]
 
 
 def test_risk_groups_are_cut_at_the_median_time_of_the_events() -> None:
@@ -129,20 +135,20 @@ def test_risk_groups_are_cut_at_the_median_time_of_the_events() -> None:
 @pytest.mark.parametrize("favourite", [0, 1, 2])
 def test_the_validation_score_chooses_and_nothing_else(favourite: int, tmp_path: Path) -> None:
     """Whichever trial has the best score in its row is chosen, whatever its other numbers and its test score are."""
-    made = tuner(tmp_path)
+    made = searching(tmp_path)
     rows = made.run("0000", [(1, t) for t in range(3)])
-    rows[favourite]["score"] = 1e9
+    rows[favourite] = replace(rows[favourite], score=1e9)
     out = evaluate.evaluate_model(made, rows)
-    assert out["chosen"][0]["trial"] == favourite
+    assert out.chosen[0].trial == favourite
     model = made.model_class.load(made.state_path(rows[favourite]))
     test = by_hand(DATA, SPLIT, "test")
     times = np.unique(test.time[test.event])
     S = model.predict_survival(test, times)
-    (found,) = (s["value"] for s in out["scores"] if (s["convention"], s["metric"]) == ("published", "antolini"))
+    (found,) = (s.value for s in out.scores if (s.convention, s.metric) == ("published", "antolini"))
     assert found == pytest.approx(antolini_by_hand(test, times, S), abs=1e-6)
 
 
-# trial.py and tune.py: what a trial is given, and what it is judged by
+# trial.py and search.py: what a trial is given, and what it is judged by
 
 
 def antolini_by_hand(part: SurvivalData, times: Any, S: Any) -> float:
@@ -161,12 +167,12 @@ def antolini_by_hand(part: SurvivalData, times: Any, S: Any) -> float:
 def given(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     """The arguments of every trial that runs."""
     seen: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(tune, "run_trial", lambda *a: seen.append(a) or run_trial(*a))
+    monkeypatch.setattr(search, "run_trial", lambda *a: seen.append(a) or run_trial(*a))
     return seen
 
 
 def test_a_trial_gets_train_and_valid_scaled_by_train(tmp_path: Path, given: list[tuple[Any, ...]]) -> None:
-    tuner(tmp_path).run("0000", [(1, 0)])
+    searching(tmp_path).run("0000", [(1, 0)])
     for part, name in zip(given[0][4:6], ("train", "valid"), strict=True):
         wanted = by_hand(DATA, SPLIT, name)
         np.testing.assert_array_equal(part.time, wanted.time)
@@ -175,8 +181,8 @@ def test_a_trial_gets_train_and_valid_scaled_by_train(tmp_path: Path, given: lis
 
 
 def test_validation_and_test_rows_teach_the_training_part_nothing(tmp_path: Path, given: list[tuple[Any, ...]]) -> None:
-    tuner(tmp_path / "a").run("0000", [(1, 0)])
-    tuner(tmp_path / "b", dataset=poisoned(DATA, np.concatenate([SPLIT.valid, SPLIT.test]))).run("0000", [(1, 0)])
+    searching(tmp_path / "a").run("0000", [(1, 0)])
+    searching(tmp_path / "b", dataset=poisoned(DATA, np.concatenate([SPLIT.valid, SPLIT.test]))).run("0000", [(1, 0)])
     for name in ("time", "event", "x"):
         np.testing.assert_array_equal(getattr(given[0][4], name), getattr(given[1][4], name))
         assert name == "event" or (getattr(given[0][5], name) != getattr(given[1][5], name)).any()
@@ -184,7 +190,7 @@ def test_validation_and_test_rows_teach_the_training_part_nothing(tmp_path: Path
 
 def test_each_split_gets_its_own_rows(tmp_path: Path, given: list[tuple[Any, ...]]) -> None:
     other = uneven(seed=1)[1]
-    made = tuner_of(tmp_path, DATA, {1: SPLIT, 2: other}, "deepsurv")
+    made = search_of(tmp_path, DATA, {1: SPLIT, 2: other}, "deepsurv")
     made.run("0000", [(1, 0), (2, 0), (1, 1)])
     for (_, key, *_, train, _, _), split in zip(given, (SPLIT, other, SPLIT), strict=True):
         np.testing.assert_array_equal(train.time, DATA.time[split.train])
@@ -226,15 +232,15 @@ def test_widths_are_cut_or_rounded_as_told() -> None:
 
 
 def test_rows_have_their_own_seed_and_draw(tmp_path: Path) -> None:
-    made = tuner(tmp_path)
+    made = searching(tmp_path)
     pairs = [(s, t) for s in (1, 2) for t in (0, 1)]
     rows = made.run("0000", pairs)
     for (split, trial), row in zip(pairs, rows, strict=True):
         key = Key("simulated", "deepsurv", split, trial)
-        assert row["seed"] == fit_seed(3, key)
-        assert row["hyper"] == hyper_parameters(3, key, space_of(made.dataset.name, made.model), "truncate")
-    assert len({r["seed"] for r in rows}) == len({r["hyper"]["lr"] for r in rows}) == 4
-    assert len({r["valid_loss"] for r in rows}) == 4
+        assert row.seed == fit_seed(3, key)
+        assert row.hyper == hyper_parameters(3, key, space_of(made.dataset.name, made.model), "truncate")
+    assert len({r.seed for r in rows}) == len({r.hyper["lr"] for r in rows}) == 4
+    assert len({r.valid_loss for r in rows}) == 4
 
 
 def trial(name: str, **changes: Any) -> tuple[dict[str, Any], Any, SurvivalData]:
@@ -279,9 +285,9 @@ def test_momentum_is_drawn_but_not_used_unless_told() -> None:
 
 
 def test_the_kept_state_is_that_of_the_best_trial(tmp_path: Path) -> None:
-    made = tuner(tmp_path)
+    made = searching(tmp_path)
     rows = made.run("0000", [(1, t) for t in range(4)])
-    best = max(rows, key=lambda r: r["score"])
+    best = max(rows, key=lambda r: r.score)
     assert [path.name for path in (made.folder / "states").iterdir()] == [made.state_path(best).name]
     assert made.state(best) == (made.state_path(best), "")
 
@@ -352,7 +358,9 @@ def test_the_estimator_scales_by_its_training_rows_alone() -> None:
     for model, rows in ((given, train), (SODEN(**small).fit(X, time, event), chosen)):
         np.testing.assert_allclose(model.scaling_.x_mean, X[rows].mean(axis=0), rtol=1e-12)
         np.testing.assert_allclose(model.scaling_.x_std, X[rows].std(axis=0), rtol=1e-12)
-        assert model.scaling_.time == pytest.approx(time[rows].mean(), rel=1e-12)
+        expected = Clock.learn(Outcomes(time[rows], event[rows]))
+        np.testing.assert_array_equal(model.scaling_.clock.values, expected.values)
+        np.testing.assert_array_equal(model.scaling_.clock.knots, expected.knots)
 
 
 def test_the_estimator_trains_on_its_training_rows_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -363,7 +371,7 @@ def test_the_estimator_trains_on_its_training_rows_alone(monkeypatch: pytest.Mon
     rows = held_out_rows(DATA.event, 0.2, 3)
     assert sorted(np.concatenate(rows)) == list(range(len(DATA)))
     for part, chosen in zip(seen[0], rows, strict=True):
-        np.testing.assert_allclose(part.time * model.scaling_.time, DATA.time[chosen], rtol=1e-12)
+        np.testing.assert_array_equal(part.time, model.scaling_.clock.at(DATA.time[chosen]))
 
 
 # gather.py: what the tables are made of
@@ -380,8 +388,8 @@ def test_gathered_scores_are_those_of_the_convention_asked_for(tmp_path: Path) -
     together = gather_scores([tmp_path / "b.parquet", tmp_path / "a.parquet"])
     pd.testing.assert_frame_equal(together, gather_scores([tmp_path / "a.parquet", tmp_path / "b.parquet"]))
     rows = [(m, s, t) for t in (1, 0) for m in ("soden", "cox") for s in (1, 2)]
-    trials = pd.DataFrame(rows, columns=["model", "split", "trial"]).assign(dataset="simulated", status="ok")
-    trials.to_parquet(tmp_path / "trials")
+    rest = ("data", "settings", "space", "code", "portable", "cpu", "split")
+    write_chunk([Trial(Parts(3, "simulated", m, *rest), s, t, 7, {}, "ok") for m, s, t in rows], tmp_path / "trials")
     trials = gather_trials([tmp_path / "trials"])
     assert trials[["model", "split", "trial"]].to_numpy().tolist() == sorted(map(list, rows))
     planned = pd.DataFrame([("simulated", m, 2) for m in ("soden", "cox")], columns=["dataset", "model", "n_splits"])

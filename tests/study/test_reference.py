@@ -11,14 +11,15 @@ from conftest import ROOT
 
 from benchmarks import code
 from benchmarks.data import Dataset
-from benchmarks.report.agreement import agreement
-from benchmarks.report.claims.check import check_claims
+from benchmarks.report.agreement import judge as judge_cells
+from benchmarks.report.claims.check import check_claims, kept_replications
 from benchmarks.results.folder import read_results
 from benchmarks.results.published import published_cells
-from benchmarks.results.search_noise import search_errors
-from benchmarks.study.audit import Again, named
+from benchmarks.results.replications import COMMITS, read_searches
+from benchmarks.studies import commits as study
 from benchmarks.study.gather import gather
-from benchmarks.study.rows import equal_codes, judge
+from benchmarks.study.store import equal_codes
+from benchmarks.study.verify import Again, named
 
 REFERENCE = ROOT / "results" / "reference"
 # Short trials of every kind of model; SODEN's with the solver's error control at work.
@@ -43,18 +44,26 @@ def test_cells_and_tests_follow_from_the_scores(tmp_path: Path) -> None:
 
 def test_verdicts_follow_from_the_cells() -> None:
     run = read_results(REFERENCE)
-    search = None if run.hindsight is None else search_errors(run.hindsight)
-    cells = agreement(published_cells(), run.cells, run.marks, search)
+    cells = judge_cells(run, published_cells())
     kept = pd.read_csv(REFERENCE / "agreement.csv", dtype={"g_tau": str}, keep_default_na=False)
-    for column in ("verdict", "distance"):
-        assert list(cells[column]) == list(kept[column])
-    errors = pd.to_numeric(kept["search_error"]).to_numpy(float)  # of every searched model: hindsight is complete
-    np.testing.assert_allclose(errors, cells["search_error"].to_numpy(float), rtol=1e-9)
-    compared = kept["verdict"].isin(("agrees", "drifts", "differs")).to_numpy() & (kept["model"] != "cox").to_numpy()
-    assert np.isfinite(errors[compared]).all()
-    assert {"agrees", "not run"} <= set(kept["verdict"])
+    assert list(cells.columns) == list(kept.columns)
+    assert list(cells["verdict"]) == list(kept["verdict"])
     claims = pd.read_csv(REFERENCE / "claims.csv")
-    assert list(check_claims(run, published_cells())["verdict"]) == list(claims["verdict"])
+    again = check_claims(run, published_cells(), kept_replications())
+    assert list(again["verdict"]) == list(claims["verdict"])
+    assert list(again["passed"]) == list(claims["passed"])
+
+
+def test_trials_scored_after_the_choice_include_the_chosen_ones() -> None:
+    """Their scores are those of the cells but for rounding: they were made before `portable_functions`."""
+    run, searches = read_results(REFERENCE), read_searches([REFERENCE])
+    means = run.cells.drop_duplicates(["dataset", "model", "metric", "g_tau"])
+    means = means.set_index(["dataset", "model", "metric", "g_tau"])["mean"]
+    for dataset, model in searches.searched:
+        pool, cells = searches.pool(dataset, model)
+        assert pool.valid.shape == (10, 100)
+        expected = [means[(dataset, model, *cell)] for cell in cells]
+        np.testing.assert_allclose(pool.mean(), expected, rtol=1e-7)
 
 
 def test_the_protocol_is_the_papers_on_the_authors_splits_with_portable_bits() -> None:
@@ -70,9 +79,21 @@ def test_the_protocol_is_the_papers_on_the_authors_splits_with_portable_bits() -
 
 
 def test_every_row_was_made_by_this_code_or_by_code_proven_equal() -> None:
-    """Where this fails, a model was edited: `python -m benchmarks adopt` proves that its rows are the same."""
+    """Where this fails, a model was edited: `python -m benchmarks reference adopt` proves its rows the same."""
     for (model, then), _ in trials().groupby(["model", "code"]):
         assert then in equal_codes(REFERENCE, str(model), code.of_model(str(model))), model
+
+
+def test_every_code_identity_is_a_commit(tmp_path: Path) -> None:
+    """Of each kept run; the last one's files are unpacked and must give the fingerprint."""
+    for folder in (REFERENCE, REFERENCE.with_name("beyond")):
+        rows = pd.read_parquet(folder / "trials.parquet", columns=["model", "code"]).drop_duplicates()
+        commits = pd.read_csv(folder / COMMITS).set_index("code")
+        assert set(rows["code"]) == set(commits.index)
+    one = rows.iloc[0]
+    if not study._unpack(commits.loc[one["code"], "commit"], tmp_path):
+        pytest.skip("this clone lacks the history")
+    assert code.of_model(one["model"], root=tmp_path) == one["code"]
 
 
 @pytest.mark.parametrize("key", TRIALS)
@@ -81,9 +102,8 @@ def test_a_trial_gives_its_row_again_to_the_last_bit(
 ) -> None:
     load_public("metabric")
     then = named(trials(), key)
-    again = Again(REFERENCE, tmp_path)
-    now = again.row(then)
-    if now["numerics"] != "portable":
-        pytest.skip(f"this machine computes {now['numerics']}")
-    assert judge(then, now) == "identical"
-    assert now["data"] == then["data"]
+    now = Again(REFERENCE, tmp_path).trial(then)
+    if now.parts.numerics != "portable":
+        pytest.skip(f"this machine computes {now.parts.numerics}")
+    assert then.judge(now) == "identical"
+    assert now.parts.data == then.parts.data

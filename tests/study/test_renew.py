@@ -1,6 +1,8 @@
 """Renewing the reference: what is copied, what is never copied, and rows beyond those that were used."""
 
+import contextlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,25 +11,23 @@ import pandas as pd
 import pytest
 from support.run_folder import write_run
 
-from benchmarks.study.journal import Journal
-from benchmarks.study.renew import renew, renew_figures
-from benchmarks.study.rows import FURTHER, known_rows
-
-ROW: dict[str, Any] = {"dataset": "support", "model": "soden", "split": 1, "status": "ok", "hyper": {"width": 8}}
+from benchmarks.results.types import read_trials, trials_frame
+from benchmarks.study.reference import renew, renew_figures
+from benchmarks.study.store import FURTHER, Journal, read_known
+from benchmarks.study.stored import MANIFEST, manifest_differences
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     folder = write_run(tmp_path / "run")
-    for name in ("agreement.csv", "claims.csv", "rankings.csv", "measured_costs.csv"):
+    for name in ("agreement.csv", "claims.csv", "rankings.csv", "measured_costs.csv", "weights.csv"):
         (folder / name).write_text("a\n1\n")
-    trials = pd.read_parquet(folder / "trials.parquet").assign(hyper="{}")
-    trials.to_parquet(folder / "trials.parquet", index=False)
     np.savez(folder / "data" / "support.npz", x=np.zeros(3))  # patients: never copied
     (folder / "trials" / "support" / "soden" / "states").mkdir(parents=True)
     (folder / "trials" / "support" / "soden" / "states" / "1-0.pt").write_bytes(b"weights")
     (folder / "splits" / "support").mkdir(parents=True)
     (folder / "splits" / "support" / "1.npz").write_bytes(b"rows")
+    (folder / ".gitignore").write_text("*\n")  # of every run, and of none that is kept
     return folder
 
 
@@ -35,12 +35,13 @@ def test_small_files_are_copied_and_data_splits_and_states_are_not(run: Path, tm
     reference = tmp_path / "reference"
     (reference / "old").mkdir(parents=True)
     (reference / "deviations.csv").write_text("kept\n")
-    written = {path.relative_to(reference).as_posix() for path in renew(run, reference)}
+    written = {path.relative_to(reference).as_posix() for path in renew(run, reference)} | {MANIFEST}
     assert {"cells.csv", "trials.parquet", "config.json", "data/support.json", "chosen/support/soden.json"} <= written
     assert not any(name.startswith(("trials/", "splits/")) or name == "data/support.npz" for name in written)
     assert (reference / "deviations.csv").read_text() == "kept\n"
     assert not (reference / "old").exists()
     assert {p.relative_to(reference).as_posix() for p in reference.rglob("*") if p.is_file()} == written
+    assert ".gitignore" not in written
 
 
 def test_curves_are_kept_of_what_is_drawn_and_no_longer_than_a_figure_shows(run: Path, tmp_path: Path) -> None:
@@ -57,16 +58,42 @@ def test_curves_are_kept_of_what_is_drawn_and_no_longer_than_a_figure_shows(run:
 
 
 def test_rows_beyond_the_run_are_kept_for_those_who_go_on(run: Path, tmp_path: Path) -> None:
-    identity = str(pd.read_parquet(run / "trials.parquet")["identity"].iloc[0])
+    first = next(t for t in read_trials(pd.read_parquet(run / "trials.parquet")) if t.model == "soden")
+    more = [replace(first, trial=57), replace(first, trial=58, status="failed")]
+    other = replace(first, trial=59, parts=replace(first.parts, settings="other"))
     journal = Journal(run / "trials" / "support" / "soden" / "0000.jsonl")
-    good = ROW | {"identity": identity}
-    journal.append(good | {"trial": 0}, good | {"trial": 57}, good | {"trial": 58, "status": "failed"})
-    journal.append(ROW | {"trial": 59, "identity": "of other settings"})
+    journal.append(*(trial.to_row() for trial in (first, *more, other)))
     renew(run, tmp_path / "reference")
-    assert list(pd.read_parquet(tmp_path / "reference" / FURTHER)["trial"]) == [57]  # trial 0 is among the run's own
-    trials = [row["trial"] for row in known_rows(tmp_path / "reference", "support", "soden")]
+    assert list(pd.read_parquet(tmp_path / "reference" / FURTHER)["trial"]) == [57]  # the first is among the run's own
+    trials = [trial.trial for trial in read_known(tmp_path / "reference", "support", "soden")]
     assert 57 in trials
     assert len(trials) == 31
+
+
+@pytest.mark.parametrize("stopped_at", range(4))
+def test_a_stopped_renewal_leaves_a_whole_reference(
+    stopped_at: int, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped at any of the moves: the old or the new one is there, and the next attempt ends well."""
+    reference = tmp_path / "reference"
+    renew(run, reference)
+    (reference / "deviations.csv").write_text("kept\n")
+    moves: list[Path] = []
+
+    def rename(path: Path, target: Path, real: Any = Path.rename) -> Path:
+        moves.append(path)
+        if len(moves) > stopped_at:
+            raise KeyboardInterrupt
+        return Path(real(path, target))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", rename)
+        with contextlib.suppress(KeyboardInterrupt):
+            renew(run, reference)
+    renew(run, reference)
+    assert (reference / "deviations.csv").read_text() == "kept\n"
+    assert list(manifest_differences(reference)) == []
+    assert not list(tmp_path.glob(".reference*"))
 
 
 def test_an_unfinished_run_leaves_the_reference_as_it_is(run: Path, tmp_path: Path) -> None:
@@ -88,12 +115,14 @@ def test_rows_of_another_kept_run_stay_marked_and_no_path_is_kept(
     """A run's own past and folders of a machine are nobody's business; that beyond stands on the reference is."""
     config = json.loads((run / "config.json").read_text())
     (run / "config.json").write_text(json.dumps(config | {"known": "/home/somebody/clone/results/reference"}))
-    trials = pd.read_parquet(run / "trials.parquet").head(2).assign(taken_from=["reference", "mine"])
-    trials.to_parquet(run / "trials.parquet", index=False)
+    trials = list(read_trials(pd.read_parquet(run / "trials.parquet").head(2)))
+    marked = [replace(trial, taken_from=name) for trial, name in zip(trials, ("reference", "mine"), strict=True)]
+    trials_frame(marked).to_parquet(run / "trials.parquet", index=False)
     renew(run, tmp_path / kept)
     found = pd.read_parquet(tmp_path / kept / "trials.parquet")
     assert json.loads((tmp_path / kept / "config.json").read_text())["known"] == known
     assert (list(found["taken_from"]) if "taken_from" in found else None) == taken
+    assert len(list(read_trials(found))) == 2  # their digests fit
 
 
 def test_figures_are_replaced_and_others_stay(tmp_path: Path) -> None:

@@ -1,36 +1,39 @@
 """Which rows are used again, and what is said of those that are not: in the tuner, before a run, and by a whole run."""
 
+import io
 import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 import yaml
 from conftest import ROOT
+from rich.console import Console
 
-from benchmarks import data
 from benchmarks.commands import run as run_verb
+from benchmarks.commands._snakemake import RunError
+from benchmarks.config import Config, resolve
 from benchmarks.data.simulated import simulate
 from benchmarks.data.splits import make_split
-from benchmarks.study import preview, rows, status
-from benchmarks.study.config import resolve
-from benchmarks.study.tune import Settings, Tuner, device_type
+from benchmarks.results.types import Trial
+from benchmarks.study import status, store
+from benchmarks.study.search import Search
+from benchmarks.study.store import Store, device_type, write_chunk
 
-CONFIG: dict[str, Any] = resolve(
-    {
-        "run": "tiny",
-        "datasets": ["simulated"],
-        "models": ["cox", "deepsurv", "soden"],
-        "splits": {"simulated": 1},
-        "trials": 2,
-        "training": {"max_epochs": 1},
-        "device": "cpu",
-    }
-)
+TINY: dict[str, Any] = {
+    "run": "tiny",
+    "datasets": ["simulated"],
+    "models": ["cox", "deepsurv", "soden"],
+    "splits": {"simulated": 1},
+    "trials": 2,
+    "training": {"max_epochs": 1},
+    "device": "cpu",
+}
+CONFIG = resolve(TINY)
 
 
 @pytest.fixture
@@ -43,23 +46,29 @@ def results(tmp_path: Path) -> Path:
     return folder
 
 
-def tuner(results: Path, model: str, config: dict[str, Any] = CONFIG, known: Path | None = None) -> Tuner:
-    dataset = data.Dataset.load(results / "data" / "simulated.npz")
-    settings = Settings(config["seed"], config["training"], config["width_rounding"], "cpu", known)
-    folder = results / "trials" / "simulated" / model
-    return Tuner(folder, dataset, results / "splits" / "simulated", model, settings)
+def searching(results: Path, model: str, config: Config = CONFIG, known: Path | str = "") -> Search:
+    return Search(Store(results, replace(config, known=str(known))), "simulated", model)
 
 
-def said(results: Path, config: dict[str, Any] = CONFIG) -> list[str]:
-    return list(preview.sentences(preview.preview(results, config, ["simulated"]), config["known"]))
+def taken(made: Search) -> dict[store.Pair, Trial]:
+    return made.store.taken("simulated", made.model)
+
+
+def finished(made: Search) -> list[store.Pair]:
+    return list(made.store.finished("simulated", made.model))
+
+
+def said(results: Path, config: Config = CONFIG) -> list[str]:
+    run = Store(results, config)
+    return list(store.sentences([run.preview("simulated", model) for model in config.models], config.known))
 
 
 def test_rows_that_do_not_do_are_counted_with_the_reason(results: Path) -> None:
     assert said(results) == ["5 trials to run, 0 there already."]
-    tuner(results, "deepsurv").run("0000", [(1, 0), (1, 1)])
-    tuner(results, "cox").run("0000", [(1, 0)])
+    searching(results, "deepsurv").run("0000", [(1, 0), (1, 1)])
+    searching(results, "cox").run("0000", [(1, 0)])
     assert said(results) == ["2 trials to run, 3 there already."]
-    other = CONFIG | {"seed": 1, "training": CONFIG["training"] | {"patience": 3}}
+    other = replace(CONFIG, seed=1, training=replace(CONFIG.training, patience=3))
     assert said(results, other) == [
         "5 trials to run, 0 there already.",
         "  3 again, the seed and the settings changed: cox (1), deepsurv (2)",
@@ -67,18 +76,18 @@ def test_rows_that_do_not_do_are_counted_with_the_reason(results: Path) -> None:
 
 
 def test_failed_trials_are_run_again_and_said(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = tuner(results, "deepsurv")
+    made = searching(results, "deepsurv")
     with monkeypatch.context() as patch:
         patch.setattr(made.model_class, "fit", lambda *a: 1 / 0)
         found = made.run("0000", [(1, 0), (1, 1)])
-    assert {r["status"] for r in found} == {"failed"}
-    rows.write_table(found, made.folder / "0000.parquet")
+    assert {trial.status for trial in found} == {"failed"}
+    write_chunk(found, made.folder / "0000.parquet")
     assert said(results)[1:] == ["  2 again, failed before: deepsurv (2)"]
     run_verb._forget_failed(results)
     assert not (made.folder / "0000.parquet").exists()
     again = made.run("0000", [(1, 0), (1, 1)])
-    assert {r["status"] for r in again} == {"ok"}
-    rows.write_table(again, made.folder / "0000.parquet")
+    assert {trial.status for trial in again} == {"ok"}
+    write_chunk(again, made.folder / "0000.parquet")
     run_verb._forget_failed(results)  # the later lines of the journal count
     assert (made.folder / "0000.parquet").exists()
 
@@ -86,7 +95,7 @@ def test_failed_trials_are_run_again_and_said(results: Path, monkeypatch: pytest
 def test_the_first_error_is_printed_when_it_happens(
     results: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made = tuner(results, "deepsurv")
+    made = searching(results, "deepsurv")
     monkeypatch.setattr(made.model_class, "fit", lambda *a: 1 / 0)
     made.run("0000", [(1, 0), (1, 1)])
     out = capsys.readouterr().out
@@ -94,126 +103,140 @@ def test_the_first_error_is_printed_when_it_happens(
     assert out.count("ZeroDivisionError") == 1
     watch = status.Watch(results, CONFIG, {})
     watch.entries()
-    assert [r["message"] for r in watch.first_failures()] == ["ZeroDivisionError: division by zero"]
+    assert [trial.message for trial in watch.first_failures()] == ["ZeroDivisionError: division by zero"]
     assert list(watch.first_failures()) == []
 
 
 def test_known_rows_are_taken_marked_and_counted(results: Path, tmp_path: Path) -> None:
     theirs = tmp_path / "results" / "theirs"
-    made = tuner(results, "deepsurv").run("0000", [(1, 0), (1, 1)])
-    rows.write_table(made, theirs / "trials.parquet")
+    made = searching(results, "deepsurv").run("0000", [(1, 0), (1, 1)])
+    write_chunk(made, theirs / "trials.parquet")
     shutil.rmtree(results / "trials")
-    config = CONFIG | {"known": str(theirs)}
+    config = replace(CONFIG, known=str(theirs))
     assert said(results, config)[0] == f"3 trials to run, 0 there already, 2 taken from {theirs}."
-    taken = tuner(results, "deepsurv", known=theirs).run("0000", [(1, 0), (1, 1)])
-    assert [r.pop("taken_from") for r in taken] == ["theirs", "theirs"]
-    assert json.dumps(taken, sort_keys=True) == json.dumps(made, sort_keys=True)
+    again = searching(results, "deepsurv", known=theirs).run("0000", [(1, 0), (1, 1)])
+    assert [trial.taken_from for trial in again] == ["theirs", "theirs"]
+    assert [replace(trial, taken_from="").digest for trial in again] == [trial.digest for trial in made]
     assert said(results, config)[0] == f"3 trials to run, 2 there already, 0 taken from {theirs}."
     with pytest.raises(FileNotFoundError, match=r"holds no trials\.parquet; name the folder of a finished run"):
-        tuner(results, "soden", known=tmp_path).run("0000", [(1, 0)])
+        searching(results, "soden", known=tmp_path).run("0000", [(1, 0)])
+
+
+def test_a_known_run_of_which_nothing_can_be_taken_stops_the_run(results: Path, tmp_path: Path) -> None:
+    """Else all would be fitted anew without a word, where the results of the other run were expected."""
+    theirs = tmp_path / "results" / "theirs"
+    made = searching(results, "deepsurv", replace(CONFIG, seed=1)).run("0000", [(1, 0), (1, 1)])
+    write_chunk(made, theirs / "trials.parquet")
+    shutil.rmtree(results / "trials")
+    console = Console(file=io.StringIO())
+    with pytest.raises(RunError, match=r"of .*theirs can be taken \(2 trials: the seed changed\); set known to"):
+        run_verb._announce(results, replace(CONFIG, known=str(theirs)), console)
+    run_verb._announce(results, replace(CONFIG, seed=1, known=str(theirs)), console)
 
 
 def test_known_rows_are_counted_before_there_are_data(results: Path, tmp_path: Path) -> None:
     """What may be taken over is said and needs no time; which rows it was in the end, the built data decide."""
     theirs = tmp_path / "results" / "theirs"
-    made = tuner(results, "deepsurv").run("0000", [(1, 0), (1, 1)])
-    failed = tuner(results, "soden").run("0000", [(1, 0)])[0] | {"status": "failed"}
-    beyond = made[0] | {"trial": 2}  # more than this run has
-    rows.write_table([*made, failed, beyond], theirs / "trials.parquet")
+    made = searching(results, "deepsurv").run("0000", [(1, 0), (1, 1)])
+    failed = replace(searching(results, "soden").run("0000", [(1, 0)])[0], status="failed")
+    beyond = replace(made[0], trial=2)  # more than this run has
+    write_chunk([*made, failed, beyond], theirs / "trials.parquet")
     for name in ("trials", "data"):
         shutil.rmtree(results / name)
-    config = CONFIG | {"known": str(theirs)}
+    config = replace(CONFIG, known=str(theirs))
     assert said(results, config) == [
         f"3 trials to run, 0 there already, 2 taken from {theirs}.",
         "  2 of these once data and splits are built, if they come out as there; else they are run.",
     ]
-    assert said(results, config | {"seed": 1})[0] == f"5 trials to run, 0 there already, 0 taken from {theirs}."
-    native = config | {"numerics": "native"}
+    assert said(results, replace(config, seed=1))[0] == f"5 trials to run, 0 there already, 0 taken from {theirs}."
+    native = replace(config, numerics="native")
     assert said(results, native)[0] == f"5 trials to run, 0 there already, 0 taken from {theirs}."
-    assert said(results, native | {"known_numerics": "any"})[0].startswith("3 trials to run")
-    rows.write_table([row | {"code": "f" * 12} for row in made], theirs / "trials.parquet")
+    assert said(results, replace(native, known_numerics="any"))[0].startswith("3 trials to run")
+    old = [replace(trial, parts=replace(trial.parts, code="f" * 12)) for trial in made]
+    write_chunk(old, theirs / "trials.parquet")
     assert said(results, config)[0].startswith("5 trials to run")
-    rows.add_code(theirs, "deepsurv", {"code": made[0]["code"], "equals": "f" * 12, "when": "", "rows": []})
+    proof = {"code": made[0].parts.code, "equals": "f" * 12, "when": "", "rows": [made[0].key]}
+    store.add_code(theirs, "deepsurv", proof)
     assert said(results, config)[0].startswith("3 trials to run")
 
 
 def test_status_does_not_count_known_rows_as_work(results: Path, tmp_path: Path) -> None:
     theirs = tmp_path / "results" / "theirs"
-    made = tuner(results, "deepsurv").run("0000", [(1, 0), (1, 1)])
-    rows.write_table(made, theirs / "trials.parquet")
+    made = searching(results, "deepsurv").run("0000", [(1, 0), (1, 1)])
+    write_chunk(made, theirs / "trials.parquet")
     shutil.rmtree(results / "trials")
-    watch = status.Watch(results, CONFIG | {"known": str(theirs)}, {("simulated", m): 3.0 for m in CONFIG["models"]})
+    watch = status.Watch(results, replace(CONFIG, known=str(theirs)), {("simulated", m): 3.0 for m in CONFIG.models})
     entry = watch.entries()[1]
     assert (entry.model, entry.done, entry.waiting, entry.total) == ("deepsurv", 0, 2, 2)
     assert entry.seconds_left(pace=1.0) == 0
     # Cox once and SODEN twice, 3 s each.
-    assert status.headline(watch.entries()) == "0/5 trials (2 more to be taken over), about 9 s of training left"
-    tuner(results, "deepsurv", known=theirs).run("0000", [(1, 0)])
+    assert (
+        status.headline(watch.entries())
+        == "0/5 trials (2 more to be taken over), about 9 s of training left by the clock"
+    )
+    searching(results, "deepsurv", known=theirs).run("0000", [(1, 0)])
     assert (watch.entries()[1].done, watch.entries()[1].waiting) == (1, 1)
     # Data that came out otherwise: what was promised is not waited for.
     other = json.dumps({"1": ["0" * 16]})
-    (results / "trials" / "simulated" / "deepsurv" / rows.CURRENT).write_text(other)
+    (results / "trials" / "simulated" / "deepsurv" / store.CURRENT).write_text(other)
     entry = watch.entries()[1]
     assert (entry.done, entry.waiting) == (0, 0)
-    gone = status.Watch(results, CONFIG | {"known": str(tmp_path / "gone")}, {})
+    gone = status.Watch(results, replace(CONFIG, known=str(tmp_path / "gone")), {})
     assert [e.waiting for e in gone.entries()] == [0, 0, 0]
 
 
 def test_rows_of_other_numerics_that_may_be_taken_are_counted(results: Path, tmp_path: Path) -> None:
     theirs = tmp_path / "results" / "theirs"
-    made = tuner(results, "deepsurv").run("0000", [(1, 0), (1, 1)])
-    foreign = []
-    for row in made:
-        parts = {name: row[name] for name in rows.PARTS} | {"numerics": "native"}
-        foreign.append(row | parts | {"identity": rows.identity(parts)})
-    rows.write_table(foreign, theirs / "trials.parquet")
+    made = searching(results, "deepsurv").run("0000", [(1, 0), (1, 1)])
+    foreign = [replace(trial, parts=replace(trial.parts, numerics="native")) for trial in made]
+    write_chunk(foreign, theirs / "trials.parquet")
     shutil.rmtree(results / "trials")
-    settings = Settings(CONFIG["seed"], CONFIG["training"], "truncate", "cpu", theirs, any_numerics=True)
-    usual = tuner(results, "deepsurv")
-    Tuner(usual.folder, usual.dataset, usual.splits, "deepsurv", settings).run("0000", [(1, 0), (1, 1)])
+    any_numerics = replace(CONFIG, known_numerics="any")
+    searching(results, "deepsurv", any_numerics, theirs).run("0000", [(1, 0), (1, 1)])
     watch = status.Watch(results, CONFIG, {})
     assert watch.entries()[1].done == 2
 
 
 def test_known_failures_are_not_taken(results: Path, tmp_path: Path) -> None:
-    made = tuner(results, "deepsurv").run("0000", [(1, 0), (1, 1)])
+    made = searching(results, "deepsurv").run("0000", [(1, 0), (1, 1)])
     theirs = tmp_path / "results" / "theirs"
-    rows.write_table([made[0] | {"status": "failed"}, made[1] | {"identity": "0" * 16}], theirs / "trials.parquet")
-    assert tuner(results, "deepsurv", known=theirs).known([(1, 0), (1, 1)]) == {}
+    other = replace(made[1], parts=replace(made[1].parts, settings="0" * 12))
+    write_chunk([replace(made[0], status="failed"), other], theirs / "trials.parquet")
+    assert taken(searching(results, "deepsurv", known=theirs)) == {}
 
 
-def test_code_that_was_proven_equal_makes_rows_count_again(results: Path) -> None:
-    made = tuner(results, "deepsurv")
-    old = made.run("0000", [(1, 0)])
-    made.code = made._shared["code"] = "f" * 12
-    assert made.finished() == {}
-    rows.add_code(results, "deepsurv", {"code": "f" * 12, "equals": old[0]["code"], "when": "2026-01-01", "rows": []})
-    assert list(made.finished()) == [(1, 0)]
-    rows.add_code(results, "deepsurv", {"code": "e" * 12, "equals": "f" * 12, "when": "2026-01-02", "rows": []})
-    made.code = made._shared["code"] = "e" * 12
-    assert list(made.finished()) == [(1, 0)]  # equal to equal is equal
-    made.code = made._shared["code"] = "d" * 12
-    assert made.finished() == {}
+def test_code_that_was_proven_equal_makes_rows_count_again(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (old,) = searching(results, "deepsurv").run("0000", [(1, 0)])
+
+    def now(code: str) -> list[store.Pair]:
+        monkeypatch.setattr(store.code, "of_model", lambda name, series: code * 12)
+        return finished(searching(results, "deepsurv"))
+
+    proof = {"when": "2026-01-01", "rows": [old.key]}
+    assert now("f") == []
+    store.add_code(results, "deepsurv", proof | {"code": "f" * 12, "equals": old.parts.code})
+    assert now("f") == [(1, 0)]
+    store.add_code(results, "deepsurv", proof | {"code": "e" * 12, "equals": "f" * 12})
+    assert now("e") == [(1, 0)]  # equal to equal is equal
+    assert now("d") == []
 
 
 def test_status_counts_the_rows_of_now(results: Path) -> None:
-    tuner(results, "deepsurv").run("0000", [(1, 0), (1, 1)])
+    searching(results, "deepsurv").run("0000", [(1, 0), (1, 1)])
     watch = status.Watch(results, CONFIG, {("simulated", "soden"): 3.0})
     assert {e.model: e.done for e in watch.entries()} == {"cox": 0, "deepsurv": 2, "soden": 0}
-    other = CONFIG | {"training": CONFIG["training"] | {"patience": 3}}
-    tuner(results, "deepsurv", other).run("0000", [(1, 0)])
+    other = replace(CONFIG, training=replace(CONFIG.training, patience=3))
+    searching(results, "deepsurv", other).run("0000", [(1, 0)])
     assert {e.model: e.done for e in watch.entries()} == {"cox": 0, "deepsurv": 1, "soden": 0}
-    tuner(results, "deepsurv", other).run("0000", [(1, 0), (1, 1)])
+    searching(results, "deepsurv", other).run("0000", [(1, 0), (1, 1)])
     found = {e.model: e for e in watch.entries()}
     assert found["deepsurv"].done == found["deepsurv"].total == 2
     assert found["soden"].seconds_left(pace=2.0) == 2 * 3.0 * 2.0  # not begun: measured seconds at this run's pace
 
 
-def test_a_kept_table_is_enough_for_status(tmp_path: Path) -> None:
-    rows_ = [
-        {"dataset": "support", "model": "soden", "status": s, "seconds": 2.0, "score": 0.1} for s in ("ok", "diverged")
-    ]
-    pd.DataFrame(rows_).to_parquet(tmp_path / "trials.parquet")
+def test_a_kept_table_is_enough_for_status(results: Path, tmp_path: Path) -> None:
+    (trial,) = searching(results, "deepsurv").run("0000", [(1, 0)])
+    write_chunk([trial, replace(trial, trial=1, status="diverged")], tmp_path / "trials.parquet")
     (entry,) = status.of_finished(tmp_path)
     assert (entry.done, entry.total, entry.diverged) == (2, 2, 1)
     assert status.headline([entry]) == "2/2 trials (1 diverged)"
@@ -221,13 +244,13 @@ def test_a_kept_table_is_enough_for_status(tmp_path: Path) -> None:
 
 def test_fresh_throws_away_one_models_rows(results: Path) -> None:
     for model in ("cox", "deepsurv"):
-        tuner(results, model).run("0000", [(1, 0)])
+        searching(results, model).run("0000", [(1, 0)])
     run_verb._throw_away(results, ["deepsurv"], CONFIG)
     assert [p.name for p in (results / "trials" / "simulated").iterdir()] == ["cox"]
     with pytest.raises(run_verb.RunError, match="--fresh dephit: not a model of this run; choose among cox, deepsurv"):
         run_verb._throw_away(results, ["dephit"], CONFIG)
     with pytest.raises(run_verb.RunError, match="its rows would come back from known: x"):
-        run_verb._throw_away(results, ["cox"], CONFIG | {"known": "x"})
+        run_verb._throw_away(results, ["cox"], replace(CONFIG, known="x"))
 
 
 def test_a_gpu_that_is_not_here_stops_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,7 +303,7 @@ def test_an_edit_reruns_what_it_touches_and_nothing_else(tmp_path: Path) -> None
     models = ["deepsurv", "soden", "broken"]
     small = {"data": {"simulated_n": 150}, "models": models, "chunk": 2, "run": "tiny", "datasets": ["simulated"]}
     keys = ("splits", "trials", "training", "device")
-    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump({k: CONFIG[k] for k in keys} | small))
+    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump({k: TINY[k] for k in keys} | small))
     edited = tmp_path / "baselines" / "broken.py"
     edited.write_text(BROKEN)
 
@@ -313,29 +336,30 @@ def test_an_edit_reruns_what_it_touches_and_nothing_else(tmp_path: Path) -> None
         assert (path.read_bytes() == content) == (path.parent.name == "soden")
 
 
-def test_three_verdicts_on_a_row_made_again() -> None:
-    row = {"score": -0.5, "valid_loss": 0.5, "hyper": {}, "numerics": "portable"}
-    other = row | {"score": -0.5001, "valid_loss": 0.5001}
-    assert rows.judge(row, dict(row)) == "identical"
-    assert rows.judge(row, other, spread=1.0).startswith("different: valid_loss 0.5 then, 0.5001 now")
-    native = other | {"numerics": "native"}  # only other arithmetic may explain other digits
-    assert rows.judge(row, native, spread=2e-4).startswith("equivalent: the validation score is 0.0001 off")
-    assert rows.judge(row, native, spread=5e-5).startswith("different: ")
-    assert rows.judge(row, native).startswith("different: ")  # nobody has measured the spread
-    assert rows.judge(row, native | {"score": float("nan")}, spread=1.0).startswith("different: ")
-
-
 def test_known_rows_of_other_numerics_are_taken_where_asked_for(results: Path, tmp_path: Path) -> None:
-    made = tuner(results, "deepsurv")
-    row = made.run("0000", [(1, 0)])[0] | {"numerics": "own bits of riscv64"}
-    row["identity"] = rows.identity(row)
+    (trial,) = searching(results, "deepsurv").run("0000", [(1, 0)])
     theirs = tmp_path / "results" / "theirs"
-    rows.write_table([row], theirs / "trials.parquet")
+    foreign = replace(trial, parts=replace(trial.parts, numerics="own bits of riscv64"), state="")
+    write_chunk([foreign], theirs / "trials.parquet")
     shutil.rmtree(results / "trials")
-    assert tuner(results, "deepsurv", known=theirs).known([(1, 0)]) == {}
-    settings = Settings(CONFIG["seed"], CONFIG["training"], "truncate", "cpu", theirs, any_numerics=True)
-    other = Tuner(made.folder, made.dataset, made.splits, "deepsurv", settings)
-    assert list(other.known([(1, 0)])) == [(1, 0)]
-    path, verdict = other.state(other.known([(1, 0)])[1, 0])
+    assert taken(searching(results, "deepsurv", known=theirs)) == {}
+    other = searching(results, "deepsurv", replace(CONFIG, known_numerics="any"), theirs)
+    assert list(taken(other)) == [(1, 0)]
+    path, verdict = other.state(taken(other)[1, 0])
     assert path.exists()
     assert verdict == "identical"  # the same bits after all
+
+
+def test_a_damaged_line_is_a_missing_trial_and_is_named(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = searching(results, "deepsurv")
+    first = made.run("0000", [(1, 0), (1, 1)])
+    path = made.folder / "0000.jsonl"
+    one, two = path.read_text().splitlines(keepends=True)
+    score = json.dumps(first[0].score)
+    path.write_text(one.replace(score, score.replace("1", "2", 1) if "1" in score else "-9.0") + two)
+    assert finished(made) == [(1, 1)]
+    again = made.run("0000", [(1, 0), (1, 1)])
+    assert again[0].differences(first[0]) == []
+    assert "damaged, so not used: 0000.jsonl: simulated/deepsurv/1/0: its digest does not fit its contents" in (
+        capsys.readouterr().out
+    )

@@ -22,7 +22,7 @@ from benchmarks.data.splits import make_split
 from benchmarks.metrics.evaluate import evaluate
 from benchmarks.study.export import export_split, needed_times
 from benchmarks.study.gather import gather
-from benchmarks.study.predictions import BadPredictions, Curves, find_file, read_curves
+from benchmarks.study.predictions import BadPredictions, Curves, check_against_data, find_file, read_curves
 
 IDS = np.array([3, 8, 5, 11])
 TIMES = np.array([0.0, 0.5, 1.0, 2.5])
@@ -149,6 +149,18 @@ def test_rounding_is_forgiven(tmp_path: Path) -> None:
     assert curves.survival.max() == 1
 
 
+def test_times_that_lost_their_last_digit_on_the_way_are_read_and_others_told_apart(tmp_path: Path) -> None:
+    """pandas reads 0.3 of a file as 0.30000000000000004 or one below, unless told to round-trip."""
+    until = 7.8
+    times = np.array([0.0, 0.5, 1.0, np.nextafter(until, 0)])
+    csv(table(times=times))(tmp_path)
+    curves = read_curves(tmp_path / "1.csv", IDS, until)
+    np.testing.assert_array_equal(curves(np.array([until]))[:, 0], S[:, -1])
+    csv(table(times=np.array([0.0, 0.5, 1.0, until - 1e-7])))(tmp_path)
+    with pytest.raises(BadPredictions, match=r"times end at 7\.7999999, but the metrics read curves up to 7\.8 years"):
+        read_curves(tmp_path / "1.csv", IDS, until)
+
+
 def test_export_holds_what_the_study_trains_on(tmp_path: Path) -> None:
     dataset = data.load("gbsg2")
     split = make_split(dataset, "drawn", 2, seed=5)
@@ -204,7 +216,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("exported")
-    assert main(["splits", "export", "--data", "gbsg2", "--out", str(out), "--n", "3", "--seed", "9"]) == 0
+    assert main(["data", "export", "gbsg2", "--out", str(out), "--n", "3", "--seed", "9"]) == 0
     return out
 
 
@@ -323,6 +335,18 @@ def test_series_are_not_exported(
     dataset = data.load("gbsg2")
     series = replace(dataset, seq=np.zeros((len(dataset), 2, 1)), seq_columns=("a",))
     monkeypatch.setattr(data, "load", lambda name: series)
-    assert main(["splits", "export", "--data", "gbsg2", "--out", str(tmp_path)]) == 1
+    assert main(["data", "export", "gbsg2", "--out", str(tmp_path)]) == 1
     assert "GBSG2 has series, which a CSV does not hold" in capsys.readouterr().err
     assert not any(tmp_path.iterdir())
+
+
+def test_times_in_months_are_refused_and_far_curves_warned_of(tmp_path: Path) -> None:
+    """Exponential times of rate 1: months make everybody live twelve times as long; right ones say nothing."""
+    rng = np.random.default_rng(0)
+    time, event = rng.exponential(size=400), np.ones(400, dtype=bool)
+    at = np.linspace(0, float(time.max()), 200)
+    S = np.tile(np.exp(-at), (400, 1))
+    assert check_against_data(tmp_path, Curves(at, S), time, event) == ""
+    with pytest.raises(BadPredictions, match=r"are they in months or days\? Give years"):
+        check_against_data(tmp_path, Curves(12 * at, S), time, event)
+    assert "are the times in years, and is it S" in check_against_data(tmp_path, Curves(at, S**0.1), time, event)

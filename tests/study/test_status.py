@@ -12,7 +12,7 @@ from rich.console import Console
 
 from benchmarks.__main__ import main
 from benchmarks.commands._snakemake import step_text, steps
-from benchmarks.study.config import resolve
+from benchmarks.config import resolve
 from benchmarks.study.status import Progress, headline, pace, table
 
 TWO = {"tier": "paper", "datasets": ["support", "metabric"], "run": "begun"}
@@ -21,7 +21,7 @@ TWO = {"tier": "paper", "datasets": ["support", "metabric"], "run": "begun"}
 def begun(folder: Path) -> None:
     """A run that has its configuration and nothing else."""
     (folder / "results" / "begun").mkdir(parents=True)
-    (folder / "results" / "begun" / "config.json").write_text(json.dumps(resolve(TWO)))
+    (folder / "results" / "begun" / "config.json").write_text(json.dumps(resolve(TWO).plain()))
 
 
 def test_of_a_run_that_has_not_begun_status_and_plan_say_the_same(
@@ -30,8 +30,8 @@ def test_of_a_run_that_has_not_begun_status_and_plan_say_the_same(
     begun(tmp_path)
     (tmp_path / "two.yaml").write_text(json.dumps(TWO))
     assert main(["plan", "--configfile", str(tmp_path / "two.yaml"), "--cores", "2"]) == 0
-    planned = re.search(r"about (\S+ \S+) on 2 cores", capsys.readouterr().out)
-    assert main(["status", "begun", "--directory", str(tmp_path), "--cores", "2"]) == 0
+    planned = re.search(r"trials, (\S+ \S+) of CPU time", capsys.readouterr().out)
+    assert main(["status", "begun", "--directory", str(tmp_path), "--cores", "1"]) == 0
     left = re.search(r"0/14020 trials, about (\S+ \S+) of training left", capsys.readouterr().out)
     assert planned is not None
     assert left is not None
@@ -46,7 +46,7 @@ def test_a_model_that_has_not_begun_takes_what_was_measured_at_this_machines_pac
     ]
     assert pace(entries) == 2.0
     assert [entry.seconds_left(pace(entries)) for entry in entries] == [100.0, 2000.0]
-    assert headline(entries) == "50/200 trials, about 35 min of training left"
+    assert headline(entries) == "50/200 trials, about 35 min of training left by the clock"
     never_measured = Progress("support", "my_model", 100)
     assert math.isnan(never_measured.seconds_left(2.0))
     assert headline([*entries, never_measured]) == "50/300 trials"

@@ -1,7 +1,11 @@
 """Trials, chunks, selection and evaluation: what a row says, what changes nothing, and that test rows are not read."""
 
+import contextlib
 import json
 import math
+import os
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +16,13 @@ from baselines.contract import TrialOptions
 from baselines.cox import Cox
 from baselines.space import resolve
 from benchmarks import data, registry
+from benchmarks.config import Config
 from benchmarks.data.preprocess import prepared
 from benchmarks.data.simulated import simulate
 from benchmarks.data.splits import Split, make_split
-from benchmarks.study import evaluate, journal, rows
-from benchmarks.study.trial import Key, better, hyper_parameters, run_trial
-from benchmarks.study.tune import Settings, Tuner
+from benchmarks.results.types import Parts, Trial
+from benchmarks.study import evaluate, search, store
+from benchmarks.study.trial import Key, hyper_parameters, run_trial
 from soden.types import SurvivalData
 
 TRAINING = {"max_epochs": 2, "patience": 10}
@@ -36,16 +41,15 @@ def splits(tmp_path: Path, dataset: data.Dataset) -> Path:
     return tmp_path / "splits"
 
 
-def tuner(
-    folder: Path,
-    dataset: data.Dataset,
-    splits: Path,
-    model: str = "deepsurv",
-    seed: int = 3,
-    known: Path | None = None,
-    **changes: Any,
-) -> Tuner:
-    return Tuner(folder, dataset, splits, model, Settings(seed, TRAINING | changes, device="cpu", known=known))
+def searching(
+    run: Path, dataset: data.Dataset, splits: Path, model: str = "deepsurv", seed: int = 3, **changes: Any
+) -> search.Search:
+    dataset.save(run / "data" / "simulated.npz")
+    (run / "splits").mkdir(exist_ok=True)
+    if not (run / "splits" / "simulated").exists():
+        (run / "splits" / "simulated").symlink_to(splits)
+    config = Config.of({"seed": seed, "training": TRAINING | changes, "device": "cpu"})
+    return search.Search(store.Store(run, config), "simulated", model)
 
 
 def drawn(key: Key, root: int = 0) -> dict[str, Any]:
@@ -53,9 +57,12 @@ def drawn(key: Key, root: int = 0) -> dict[str, Any]:
     return hyper_parameters(root, key, space, "truncate")
 
 
-def plain(rows: list[dict[str, Any]]) -> str:
-    """Rows as text, without what a clock says."""
-    return json.dumps([{k: v for k, v in r.items() if k not in TIMING} for r in rows], sort_keys=True)
+def plain(trials: list[Trial]) -> str:
+    """Rows as text, without what a clock says, and without the state, which a chunk keeps of its best trial."""
+    rows = (trial.to_row() for trial in trials)
+    return json.dumps(
+        [{k: v for k, v in row.items() if k not in (*TIMING, "digest", "state")} for row in rows], sort_keys=True
+    )
 
 
 PAIRS = [(1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (2, 2)]
@@ -64,12 +71,14 @@ PAIRS = [(1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (2, 2)]
 def test_a_trial_is_the_same_alone_in_any_chunk_and_any_order(
     tmp_path: Path, dataset: data.Dataset, splits: Path
 ) -> None:
-    whole = tuner(tmp_path / "a", dataset, splits).run("0000", PAIRS)
+    whole = searching(tmp_path / "a", dataset, splits).run("0000", PAIRS)
     for size in (1, 3):
         pieces = [PAIRS[i : i + size] for i in range(0, len(PAIRS), size)]
-        rows = [r for i, p in enumerate(pieces) for r in tuner(tmp_path / f"b{size}", dataset, splits).run(f"{i}", p)]
+        rows = [
+            r for i, p in enumerate(pieces) for r in searching(tmp_path / f"b{size}", dataset, splits).run(f"{i}", p)
+        ]
         assert plain(rows) == plain(whole)
-    backwards = tuner(tmp_path / "c", dataset, splits).run("0000", PAIRS[::-1])
+    backwards = searching(tmp_path / "c", dataset, splits).run("0000", PAIRS[::-1])
     assert plain(backwards[::-1]) == plain(whole)
 
 
@@ -100,15 +109,13 @@ def test_draws_stay_in_the_papers_ranges() -> None:
 def test_a_killed_chunk_goes_on_where_it_was(
     tmp_path: Path, dataset: data.Dataset, splits: Path, monkeypatch: Any
 ) -> None:
-    whole = tuner(tmp_path / "a", dataset, splits).run("0000", PAIRS)
-    tuner(tmp_path / "b", dataset, splits).run("0000", PAIRS[:4])
-    path = tmp_path / "b" / "0000.jsonl"
+    whole = searching(tmp_path / "a", dataset, splits).run("0000", PAIRS)
+    searching(tmp_path / "b", dataset, splits).run("0000", PAIRS[:4])
+    path = tmp_path / "b" / "trials/simulated/deepsurv" / "0000.jsonl"
     path.write_bytes(path.read_bytes()[:-7])  # the fourth line is torn
     ran = []
-    from benchmarks.study import tune
-
-    monkeypatch.setattr(tune, "run_trial", lambda *a, **k: ran.append(a[1]) or run_trial(*a, **k))
-    rows = tuner(tmp_path / "b", dataset, splits).run("0000", PAIRS)
+    monkeypatch.setattr(search, "run_trial", lambda *a, **k: ran.append(a[1]) or run_trial(*a, **k))
+    rows = searching(tmp_path / "b", dataset, splits).run("0000", PAIRS)
     assert [(k.split, k.trial) for k in ran] == PAIRS[3:]
     assert plain(rows) == plain(whole)
 
@@ -116,12 +123,10 @@ def test_a_killed_chunk_goes_on_where_it_was(
 def test_another_chunk_size_uses_the_finished_trials(
     tmp_path: Path, dataset: data.Dataset, splits: Path, monkeypatch: Any
 ) -> None:
-    whole = tuner(tmp_path / "a", dataset, splits).run("0000", PAIRS)
-    from benchmarks.study import tune
-
+    whole = searching(tmp_path / "a", dataset, splits).run("0000", PAIRS)
     ran = []
-    monkeypatch.setattr(tune, "run_trial", lambda *a, **k: ran.append(a[1]) or run_trial(*a, **k))
-    rows = [r for i, pair in enumerate(PAIRS) for r in tuner(tmp_path / "a", dataset, splits).run(f"{i}", [pair])]
+    monkeypatch.setattr(search, "run_trial", lambda *a, **k: ran.append(a[1]) or run_trial(*a, **k))
+    rows = [r for i, pair in enumerate(PAIRS) for r in searching(tmp_path / "a", dataset, splits).run(f"{i}", [pair])]
     assert plain(rows) == plain(whole)
     assert ran == []
 
@@ -130,19 +135,19 @@ def test_another_chunk_size_uses_the_finished_trials(
 def test_a_changed_setting_never_meets_an_old_row(
     tmp_path: Path, dataset: data.Dataset, splits: Path, change: Any
 ) -> None:
-    old = tuner(tmp_path / "a", dataset, splits).run("0000", PAIRS[:2])
-    new = tuner(tmp_path / "a", dataset, splits, **change).run("0000", PAIRS[:2])
-    assert {r["identity"] for r in old}.isdisjoint(r["identity"] for r in new)
-    assert len(list(journal.read(tmp_path / "a" / "0000.jsonl"))) == 4
-    back = tuner(tmp_path / "a", dataset, splits).run("0000", PAIRS[:2])
-    assert back == json.loads(json.dumps(old))  # nothing finished is lost
+    old = searching(tmp_path / "a", dataset, splits).run("0000", PAIRS[:2])
+    new = searching(tmp_path / "a", dataset, splits, **change).run("0000", PAIRS[:2])
+    assert {r.identity for r in old}.isdisjoint(r.identity for r in new)
+    assert len(list(store.read_journal(tmp_path / "a" / "trials/simulated/deepsurv" / "0000.jsonl"))) == 4
+    back = searching(tmp_path / "a", dataset, splits).run("0000", PAIRS[:2])
+    assert [trial.to_row() for trial in back] == [trial.to_row() for trial in old]  # nothing finished is lost
 
 
 def test_changed_data_never_meet_an_old_row(tmp_path: Path, dataset: data.Dataset, splits: Path) -> None:
-    old = tuner(tmp_path / "a", dataset, splits).run("0000", PAIRS[:1])
-    new = tuner(tmp_path / "a", simulate(300, seed=6), splits).run("0000", PAIRS[:1])
-    assert old[0]["identity"] != new[0]["identity"]
-    assert old[0]["valid_loss"] != new[0]["valid_loss"]
+    old = searching(tmp_path / "a", dataset, splits).run("0000", PAIRS[:1])
+    new = searching(tmp_path / "a", simulate(300, seed=6), splits).run("0000", PAIRS[:1])
+    assert old[0].identity != new[0].identity
+    assert old[0].valid_loss != new[0].valid_loss
 
 
 def test_tuning_does_not_read_the_test_rows(tmp_path: Path, dataset: data.Dataset, splits: Path) -> None:
@@ -153,8 +158,8 @@ def test_tuning_does_not_read_the_test_rows(tmp_path: Path, dataset: data.Datase
     poisoned = data.Dataset(dataset.name, dataset.label, time, dataset.event, x, dataset.columns, dataset.categorical)
     numbers = []
     for name, table in (("a", dataset), ("b", poisoned)):
-        rows = tuner(tmp_path / name, table, splits).run("0000", PAIRS[:2])
-        numbers.append([(r["seed"], r["score"], r["valid_loss"], r["hyper"]) for r in rows])
+        rows = searching(tmp_path / name, table, splits).run("0000", PAIRS[:2])
+        numbers.append([(r.seed, r.score, r.valid_loss, r.hyper) for r in rows])
     assert numbers[0] == numbers[1]
 
 
@@ -163,13 +168,13 @@ def test_a_broken_trial_is_a_row(tmp_path: Path, dataset: data.Dataset, splits: 
         raise RuntimeError("no such luck")
 
     monkeypatch.setattr(registry.model("deepsurv"), "fit", broken)
-    found = tuner(tmp_path / "a", dataset, splits).run("0000", PAIRS[:2])
-    assert [r["status"] for r in found] == ["failed", "failed"]
-    assert found[0]["message"] == "RuntimeError: no such luck"
+    found = searching(tmp_path / "a", dataset, splits).run("0000", PAIRS[:2])
+    assert [r.status for r in found] == ["failed", "failed"]
+    assert found[0].message == "RuntimeError: no such luck"
     assert evaluate.choose(found) == {}
-    out = evaluate.evaluate_model(tuner(tmp_path / "a", dataset, splits), found)
-    assert out["scores"] == []
-    assert out["chosen"][0] == {
+    out = evaluate.evaluate_model(searching(tmp_path / "a", dataset, splits), found)
+    assert out.scores == []
+    assert out.chosen[0].to_row() == {
         "dataset": "simulated",
         "model": "deepsurv",
         "split": 1,
@@ -182,35 +187,37 @@ def test_a_broken_trial_is_a_row(tmp_path: Path, dataset: data.Dataset, splits: 
 
 
 def test_the_best_score_is_chosen_and_ties_go_to_the_earlier_trial() -> None:
-    def row(trial: int, score: float, status: str = "ok") -> dict[str, Any]:
-        return {"split": 1, "trial": trial, "score": score, "status": status}
+    parts = Parts(3, "simulated", "soden", *("data", "settings", "space", "code", "portable", "cpu", "split"))
+
+    def row(trial: int, score: float, status: str = "ok") -> Trial:
+        return Trial(parts, 1, trial, 7, {}, status, score)
 
     rows = [row(0, 0.5), row(1, 0.7), row(2, 0.7), row(3, 0.9, "diverged"), row(4, math.nan)]
-    assert evaluate.choose(rows)[1]["trial"] == 1
-    assert evaluate.choose(rows[::-1])[1]["trial"] == 1
-    assert not better(row(0, 1.0, "failed"), None)
-    assert evaluate.choose([row(0, math.nan)])[1]["trial"] == 0  # Cox: one fit, no score
+    assert evaluate.choose(rows)[1].trial == 1
+    assert evaluate.choose(rows[::-1])[1].trial == 1
+    assert not row(0, 1.0, "failed").beats(None)
+    assert evaluate.choose([row(0, math.nan)])[1].trial == 0  # Cox: one fit, no score
 
 
 def test_rows_survive_parquet(tmp_path: Path, dataset: data.Dataset, splits: Path) -> None:
-    found = tuner(tmp_path / "a", dataset, splits).run("0000", PAIRS[:2])
-    rows.write_table(found, tmp_path / "a" / "0000.parquet")
-    back = rows.read_tables([tmp_path / "a" / "0000.parquet"])
-    assert json.dumps(back, sort_keys=True) == json.dumps(found, sort_keys=True)
+    found = searching(tmp_path / "a", dataset, splits).run("0000", PAIRS[:2])
+    store.write_chunk(found, tmp_path / "a" / "0000.parquet")
+    back = store.read_chunks([tmp_path / "a" / "0000.parquet"])
+    assert [trial.to_row() for trial in back] == [trial.to_row() for trial in found]
     content = (tmp_path / "a" / "0000.parquet").read_bytes()
     (tmp_path / "a" / "0000.parquet").write_bytes(content[: len(content) // 2])
     with pytest.raises(ValueError, match=r"is not a readable table of trials .* delete it and run again"):
-        rows.read_tables([tmp_path / "a" / "0000.parquet"])
+        store.read_chunks([tmp_path / "a" / "0000.parquet"])
 
 
 def test_chosen_models_are_scored_on_test(tmp_path: Path, dataset: data.Dataset, splits: Path) -> None:
-    made = tuner(tmp_path / "a", dataset, splits, model="soden")
+    made = searching(tmp_path / "a", dataset, splits, model="soden")
     found = made.run("0000", PAIRS[:4])
     out = evaluate.evaluate_model(made, found)
-    cells = {(s["split"], s["metric"], s["g_tau"]) for s in out["scores"] if s["convention"] == "published"}
+    cells = {(s.split, s.metric, s.g_tau) for s in out.scores if s.convention == "published"}
     assert {(s, m, g) for s in (1, 2) for m in ("ctd", "ibs", "ibll") for g in ("1e-8", "0.2", "0.4")} <= cells
     assert (1, "nll", "") in cells
-    groups = out["risk_groups"][0]
+    groups = out.risk_groups[0]
     assert groups["n"]["high"] + groups["n"]["low"] == groups["n"]["all"] == len(Split.load(splits / "1.npz").test)
     assert groups["high"][0] == 1.0
 
@@ -218,23 +225,64 @@ def test_chosen_models_are_scored_on_test(tmp_path: Path, dataset: data.Dataset,
 def test_a_lost_state_is_fitted_again_and_compared(
     tmp_path: Path, dataset: data.Dataset, splits: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made = tuner(tmp_path / "a", dataset, splits)
+    made = searching(tmp_path / "a", dataset, splits)
     found = made.run("0000", PAIRS[:2])
     first = evaluate.evaluate_model(made, found)
-    assert "refit" not in first["chosen"][0]
-    for path in (tmp_path / "a" / "states").iterdir():
+    assert first.chosen[0].refit == ""
+    for path in (made.folder / "states").iterdir():
         path.unlink()
     again = evaluate.evaluate_model(made, found)
-    assert again["scores"] == first["scores"]
-    assert again["chosen"][0]["refit"] == "identical"
+    assert again.scores == first.scores
+    assert again.chosen[0].refit == "identical"
     assert "refitted: identical" in capsys.readouterr().out
-    for path in (tmp_path / "a" / "states").iterdir():
+    for path in (made.folder / "states").iterdir():
         path.unlink()
     best = evaluate.choose(found)[1]
-    best["valid_loss"] = math.nextafter(best["valid_loss"], math.inf)
+    found[found.index(best)] = replace(best, valid_loss=math.nextafter(best.valid_loss, math.inf))
     changed = evaluate.evaluate_model(made, found)
-    assert changed["chosen"][0]["refit"].startswith("different: valid_loss")
+    assert changed.chosen[0].refit.startswith("different: valid_loss")
     assert "refitted: different: valid_loss" in capsys.readouterr().out
+
+
+def test_a_damaged_state_is_fitted_again(
+    tmp_path: Path, dataset: data.Dataset, splits: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = searching(tmp_path / "a", dataset, splits)
+    found = made.run("0000", PAIRS[:2])
+    first = evaluate.evaluate_model(made, found)
+    (path,) = (made.folder / "states").iterdir()
+    content = path.read_bytes()
+    for position in range(100, len(content), len(content) // 7):  # weights, mostly
+        path.write_bytes(content[:position] + bytes([content[position] ^ 1]) + content[position + 1 :])
+        again = evaluate.evaluate_model(made, found)
+        assert (again.scores, again.chosen[0].refit) == (first.scores, "identical")
+        assert "is damaged, so it is fitted again" in capsys.readouterr().out
+        path.with_suffix(".json").unlink()
+
+
+@pytest.mark.parametrize("stopped_at", range(4))
+def test_a_stop_between_any_two_writes_changes_no_verdict(
+    stopped_at: int, tmp_path: Path, dataset: data.Dataset, splits: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """States and verdicts are written one after the other: whichever is the last, the next attempt says the same."""
+    made = searching(tmp_path / "a", dataset, splits)
+    found = [replace(trial, state="") for trial in made.run("0000", PAIRS)]  # as those of another run, taken over
+    shutil.rmtree(made.folder / "states")
+    moves = []
+
+    def replace_file(part: Any, path: Any, real: Any = os.replace) -> None:
+        moves.append(path)
+        if len(moves) > stopped_at:
+            raise KeyboardInterrupt
+        real(part, path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", replace_file)
+        with contextlib.suppress(KeyboardInterrupt):
+            evaluate.evaluate_model(made, found)
+    assert len(moves) == min(stopped_at + 1, 4)  # two splits, a state and a verdict each
+    for _ in range(2):
+        assert [row.refit for row in evaluate.evaluate_model(made, found).chosen] == ["identical"] * 2
 
 
 def test_risk_groups_of_an_oracle_are_apart(dataset: data.Dataset) -> None:

@@ -1,31 +1,35 @@
 """`verify reference`: what is taken from a reference, and what counts as coming out again."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.run_folder import write_run
 
+from benchmarks.config import resolve
 from benchmarks.results.folder import Results, read_results
-from benchmarks.study import reference
-from benchmarks.study.config import resolve
+from benchmarks.study import verify as reference
+from benchmarks.study.reference import FOLDER
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Results:
-    return read_results(write_run(tmp_path / "made"))
+    folder = write_run(tmp_path / "made")
+    (folder / "claims.csv").write_text("claim,dataset,verdict\none,support,holds\n")
+    return read_results(folder)
 
 
 def with_refits(run: Results, *verdicts: str) -> Results:
-    chosen = [row | {"refit": verdicts[i % len(verdicts)]} for i, row in enumerate(run.chosen)]
+    chosen = [replace(row, refit=verdicts[i % len(verdicts)]) for i, row in enumerate(run.chosen)]
     return Results(**{**vars(run), "chosen": tuple(chosen)})
 
 
 def test_the_configuration_is_the_references_with_its_rows_known() -> None:
-    config = resolve({"tier": "paper", "trials": 7, "training": {"patience": 3}})
-    found = resolve({"tier": "paper", **reference.overlay(config, ["metabric"])})
-    assert (found["trials"], found["training"]["patience"], found["datasets"]) == (7, 3, ["metabric"])
-    assert (found["run"], found["known_numerics"], found["device"]) == ("verify", "any", "cpu")
-    assert found["known"] == str(reference.FOLDER)
+    config = resolve({"tier": "paper", "trials": 7, "training": {"patience": 3}}).plain()
+    found = resolve({"tier": "paper", **reference.overlay(config, ["metabric"], FOLDER)})
+    assert (found.trials, found.training.patience, found.datasets) == (7, 3, ("metabric",))
+    assert (found.run, found.known_numerics, found.device) == ("verify", "any", "cpu")
+    assert found.known == str(FOLDER)
 
 
 def test_identical_refits_and_equal_cells_hold(run: Results) -> None:

@@ -12,7 +12,7 @@ from benchmarks.study.gather import gather
 
 MODELS = ("cox", "deepsurv", "cox_time", "nnet_survival", "deephit", "soden", "soden_ph", "soden_cox")
 LEVELS = {"ctd": 0.62, "ibll": -0.55, "ibs": 0.19, "nll": 1.2}
-SECONDS = dict(zip(MODELS, (0.4, 1.1, 2.5, 1.4, 1.6, 6.0, 2.2, 2.0), strict=True))
+SECONDS = dict(zip(MODELS, (0.4, 1.1, 2.5, 1.4, 1.6, 6.0, 2.2, 2.0), strict=True)) | {"kaplan_meier": 0.001}
 
 
 def write_run(
@@ -36,6 +36,8 @@ def write_run(
                 if not bad:
                     for metric, g_tau in PAPER_METRICS:
                         value = LEVELS[metric] * (1 + 0.02 * m / len(models)) + rng.normal(0, 0.004)
+                        if (model, metric) == ("kaplan_meier", "ctd"):
+                            value = 0.0  # the same curve for everybody: ties earn nothing
                         scores.append((dataset, model, split, "published", metric, g_tau, value))
             if not bad:
                 path = folder / "scores" / dataset / f"{model}.json"

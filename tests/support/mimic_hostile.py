@@ -126,9 +126,9 @@ class Writer:
     def charted(self, ids: dict[str, Any], item: int, time: int) -> None:
         number = self.pick([*NUMBERS[kind_of(item)], ""])
         text = self.pick([*TEXTS[item], ""]) if item in TEXTS else str(number)
-        lost = {**ids, "ICUSTAY_ID": ""} if self.rng.random() < 0.02 else ids
+        lost = self.pick([{}] * 46 + [{"ICUSTAY_ID": ""}, {"HADM_ID": ""}, {"HADM_ID": 100_000}, {"SUBJECT_ID": 1}])
         values = {"VALUE": text, "VALUENUM": number, "ERROR": self.pick(["", "0", "", "0", "", "0", "1"])}
-        self.add("CHARTEVENTS", **lost, ITEMID=item, CHARTTIME=stamp(time), **values)
+        self.add("CHARTEVENTS", **(ids | lost), ITEMID=item, CHARTTIME=stamp(time), **values)
 
     def gas(self, subject: int, hadm: int, time: int) -> None:
         """A sample near the classifier's threshold, now and then drawn twice or with a flaw."""

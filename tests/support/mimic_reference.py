@@ -226,7 +226,7 @@ def admission_type(kind: str, services: list[tuple]) -> int:
 def columns(tables: Tables, subject: int, hadm: int, kind: str, dob: int, intime: int, stay: int) -> dict:
     """Section 5."""
     chart, labs = tables.chart[(stay,)], tables.labs[(subject, hadm)]
-    in_day = [r for r in chart if intime <= r[0] <= intime + DAY]
+    in_day = [r for r in tables.vitals[(subject, hadm, stay)] if intime <= r[0] <= intime + DAY]
     in_lab = [r for r in labs if intime - 6 * HOUR <= r[0] <= intime + DAY]
     row: dict[str, float | None] = {"age": round((intime // DAY - dob // DAY) / 365.242, 2)}
     vital = vitals(in_day)
@@ -250,7 +250,7 @@ def timestamps(tables: Tables, subject: int, hadm: int) -> dict[str, dict[int, f
     pooled: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for intime, stay in stays:
         chart = [r for r in tables.chart[(stay,)] if r[0] >= intime]
-        for name, values in vitals(chart).items():
+        for name, values in vitals([r for r in tables.vitals[(subject, hadm, stay)] if r[0] >= intime]).items():
             for t, x in values:
                 pooled[name][t].append(x)
         for name, items in (("gcs_verbal", VERBAL), ("gcs_motor", MOTOR), ("gcs_eyes", EYES)):

@@ -45,8 +45,9 @@ class Tables:
         services = read(folder, "SERVICES", "HADM_ID TRANSFERTIME CURR_SERVICE")
         self.services = by(services, ["HADM_ID"], ["TRANSFERTIME", "CURR_SERVICE"])
         self.codes = by(read(folder, "DIAGNOSES_ICD", "HADM_ID ICD9_CODE"), ["HADM_ID"], ["ICD9_CODE"])
-        charted = read(folder, "CHARTEVENTS", "ICUSTAY_ID ITEMID CHARTTIME VALUE VALUENUM ERROR", CHARTED)
-        self.chart = by(charted, ["ICUSTAY_ID"], ["CHARTTIME", "ITEMID", "VALUE", "VALUENUM", "ERROR"])
+        ids, values = ["SUBJECT_ID", "HADM_ID", "ICUSTAY_ID"], ["CHARTTIME", "ITEMID", "VALUE", "VALUENUM", "ERROR"]
+        charted = read(folder, "CHARTEVENTS", " ".join(ids + values), CHARTED)
+        self.chart, self.vitals = by(charted, ["ICUSTAY_ID"], values), by(charted, ids, values)
         tested = read(folder, "LABEVENTS", "SUBJECT_ID HADM_ID ITEMID CHARTTIME VALUE VALUENUM", TESTED)
         self.labs = by(tested, ["SUBJECT_ID", "HADM_ID"], ["CHARTTIME", "ITEMID", "VALUE", "VALUENUM"])
         passed = read(folder, "OUTPUTEVENTS", "SUBJECT_ID HADM_ID ICUSTAY_ID ITEMID CHARTTIME VALUE", URINE)

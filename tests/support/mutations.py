@@ -30,6 +30,10 @@ LIBRARIES = ("numpy", "torch", "numba", "pandas", "scipy.stats", "pytest", "pyco
 OK, FAILED = 0, 1  # pytest's; other codes mean that no test ran
 
 
+# A string, a name or number, or one sign; a comma before a closing bracket is left to the formatter.
+TOKEN = re.compile(r'"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"|\w+|[^\w\s]')
+
+
 class Slip(NamedTuple):
     """What goes wrong where, and the tests that must fail."""
 
@@ -60,6 +64,25 @@ def read_slips() -> Iterator[Slip]:
             raise SystemExit(f"{file}, {what}: nothing is changed; mend {TABLE.name}")
         paths = tuple(path for name in tests.split() for path in _tests(name))
         yield Slip(file, what, paths, "\n".join(texts["-"]), "\n".join(texts["+"]))
+
+
+def places(text: str, old: str) -> list[tuple[int, int]]:
+    """Where the tokens of `old` stand in `text`, whatever the line breaks and spaces: (start, end) in characters."""
+    stream = [(m.group(), *m.span()) for m in TOKEN.finditer(text) if not _before_bracket(m, text)]
+    wanted = [m.group() for m in TOKEN.finditer(old) if not _before_bracket(m, old)]
+    words, n = [token for token, _, _ in stream], len(wanted)
+    starts = [i for i in range(len(words) - n + 1) if words[i : i + n] == wanted]
+    return [(stream[i][1], stream[i + n - 1][2]) for i in starts]
+
+
+def _before_bracket(match: re.Match[str], text: str) -> bool:
+    return match.group() == "," and text[match.end() :].lstrip()[:1] in ("]", ")", "}")
+
+
+def changed(text: str, slip: Slip) -> str:
+    """The text with the slip in it."""
+    ((start, end),) = places(text, slip.old)
+    return text[:start] + slip.new.lstrip() + text[end:]
 
 
 @cache
@@ -120,9 +143,9 @@ def caught_by(slip: Slip, copy: Path) -> str:
     """The first test that fails with the slip in the copy; empty if none does."""
     path, log = copy / slip.file, copy / "pytest.log"
     text = path.read_text()
-    if text.count(slip.old) != 1:
-        raise SystemExit(f"{slip.file} holds {slip.old!r} {text.count(slip.old)} times; mend {TABLE.name}")
-    path.write_text(text.replace(slip.old, slip.new))
+    if (n := len(places(text, slip.old))) != 1:
+        raise SystemExit(f"{slip.file} holds {slip.old!r} {n} times; mend {TABLE.name}")
+    path.write_text(changed(text, slip))
     code = run(list(slip.tests), log)
     path.write_text(text)
     if code not in (OK, FAILED):

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pandas as pd
 
 from benchmarks.results.names import DATASETS
 from benchmarks.results.published import published_cells
+from benchmarks.results.types import Parts, Trial, trials_frame
 from benchmarks.study.gather import KEYS, gather
 from benchmarks.study.simulation import TIMES, numbers
 
@@ -51,17 +53,18 @@ def write_run(
     marks: Mapping[str, str] = {},
     shift: Mapping[Cell, float] = {},
     bad: str = "loss is nan at epoch 3",
+    trials: int = 3,
 ) -> Path:
-    """Write everything `gather` and its forerunners write; one trial of three of SODEN on split 1 diverged."""
+    """Write everything `gather` and its forerunners write; one trial of SODEN on split 1 diverged."""
     folder.mkdir(parents=True, exist_ok=True)
     main = scores_like_published(list(datasets), n, shift)
     scores = pd.concat(
         [main.assign(convention="published"), main.assign(convention="text", value=main["value"] + 0.01)]
     )
-    trials = _trials(main, bad)
+    rows = _trials(main, bad, trials)
     gather(
         scores,
-        trials,
+        rows,
         "published",
         main.groupby(["dataset", "model"])["split"].nunique().rename("n_splits").reset_index(),
         folder,
@@ -75,7 +78,7 @@ def write_run(
         note |= {"mark": row["mark"], "summary": row}
         _write(folder / "data" / f"{row['dataset']}.json", note)
     for (dataset, model), part in main.groupby(["dataset", "model"]):
-        chosen = [_chosen(dataset, model, split, trials) for split in sorted(set(part["split"]))]
+        chosen = [_chosen(dataset, model, split, rows) for split in sorted(set(part["split"]))]
         _write(folder / "chosen" / dataset / f"{model}.json", chosen)
         groups = [{"dataset": dataset, "model": model, "split": s, "p_value": 1e-9} for s in sorted(set(part["split"]))]
         _write(folder / "scores" / dataset / f"{model}.json", {"curves": [], "risk_groups": groups})
@@ -84,18 +87,19 @@ def write_run(
     return folder
 
 
-def _trials(scores: pd.DataFrame, bad: str) -> pd.DataFrame:
+def _trials(scores: pd.DataFrame, bad: str, n: int) -> pd.DataFrame:
     rows = []
     for dataset, model, split in scores[["dataset", "model", "split"]].drop_duplicates().itertuples(index=False):
-        for trial in range(1 if model == "cox" else 3):
+        parts = Parts(7, dataset, model, "ab" * 32, "settings", "space", "0123456789ab", "portable", "cpu", "f" * 12)
+        for trial in range(1 if model == "cox" else n):
             diverged = model == "soden" and split == 1 and trial == 2
-            row = {"dataset": dataset, "model": model, "split": split, "trial": trial, "seed": 100 * split + trial}
-            row |= {"score": -0.5 - trial, "valid_loss": 0.5 + trial, "status": "diverged" if diverged else "ok"}
-            row |= {"message": bad if diverged else "", "peak_mb": 300, "solver_error": 1e-4}
-            row |= {"seconds": 5.0, "cpu_seconds": 2.0}  # the machine was busy
-            row |= {"code": "0123456789ab", "identity": "f" * 16, "data": "ab" * 32, "hp_width": 16.0 + trial}
-            rows.append(row)
-    return pd.DataFrame(rows)
+            hyper, score = {"width": 16.0 + trial}, -0.5 - trial
+            row = Trial(
+                parts, split, trial, 100 * split + trial, hyper, "diverged" if diverged else "ok", score, -score
+            )
+            row = replace(row, message=bad if diverged else "", solver_error=1e-4, peak_mb=300)
+            rows.append(replace(row, seconds=5.0, cpu_seconds=2.0))  # the machine was busy
+    return trials_frame(rows)
 
 
 def _chosen(dataset: str, model: str, split: int, trials: pd.DataFrame) -> dict[str, Any]:
@@ -116,7 +120,7 @@ def _write(path: Path, content: Any) -> None:
 
 
 def simulation(
-    repetition: int, soden: np.ndarray, hazard: np.ndarray, deephit: np.ndarray, steps: np.ndarray
+    repetition: int, soden: np.ndarray, hazard: np.ndarray, deephit: np.ndarray, steps: np.ndarray, n: int = 10_000
 ) -> dict[str, Any]:
     """One repetition as `read_results` gives it; the truth is Section 4's own formulas."""
     t = TIMES
@@ -127,5 +131,5 @@ def simulation(
         "survival_soden": soden, "hazard_soden": hazard, "survival_deephit": deephit, "hazard_deephit": steps,
     }  # fmt: skip
     models = {"soden": numbers(soden), "deephit": {**numbers(deephit), "hyper": {"intervals": 10}}}
-    meta = {"repetition": repetition, "n": 1000, "max_epochs": 5, "censoring_rate": 0.28, "models": models}
+    meta = {"repetition": repetition, "n": n, "max_epochs": 100, "censoring_rate": 0.28, "models": models}
     return arrays | {"meta": meta}

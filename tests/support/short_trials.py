@@ -4,6 +4,7 @@ Run natively and under an emulated processor, the lines must be the same.
 """
 
 import json
+from typing import Any
 
 from benchmarks import numerics
 
@@ -12,8 +13,10 @@ numerics.set_up()
 import numpy as np
 import torch
 
-from baselines.contract import TrialOptions
+from baselines.contract import Competitor, TrialOptions
 from benchmarks import registry
+from benchmarks.elementary import portable_functions
+from benchmarks.study.evaluate import score
 from benchmarks.study.trial import Key, run_trial
 from soden.types import SurvivalData
 
@@ -34,7 +37,7 @@ def simulate(n: int, seed: int, steps: int = 0) -> SurvivalData:
     return SurvivalData(np.minimum(latent, censoring) + 1e-3, latent <= censoring, x, seq)
 
 
-def row(name: str, steps: int = 0, **changes: float) -> str:
+def trial(name: str, steps: int = 0, **changes: float) -> tuple[dict[str, Any], Competitor]:
     options = TrialOptions(max_epochs=3, device="cpu")
     found, model = run_trial(
         registry.model(name),
@@ -48,8 +51,17 @@ def row(name: str, steps: int = 0, **changes: float) -> str:
     for timing in ("seconds", "cpu_seconds", "peak_mb"):
         del found[timing]
     assert model is not None, found["message"]
-    curves = model.predict_survival(simulate(20, 3, steps), np.linspace(0, 3, 7))
-    return json.dumps(found | {"steps": steps, "curves": curves.astype("<f8").tobytes().hex()}, sort_keys=True)
+    return found, model
+
+
+def row(name: str, steps: int = 0, **changes: float) -> str:
+    """A trial, what its model predicts, and its scores, with every bit."""
+    found, model = trial(name, steps, **changes)
+    with portable_functions():
+        curves = model.predict_survival(simulate(20, 3, steps), np.linspace(0, 3, 7))
+        scores = [s["value"].hex() for s in score(model, simulate(60, 4, steps))[0]]
+    more = {"steps": steps, "curves": curves.astype("<f8").tobytes().hex(), "scores": scores}
+    return json.dumps(found | more, sort_keys=True)
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ sinfo
 
 WORK=$(mktemp -d)
 CANCELLED=""
-"$PYTHON" -m snakemake --workflow-profile workflow/profiles/slurm --directory "$WORK" \
+"$PYTHON" -m snakemake --workflow-profile workflow/profiles/slurm --slurm-status-command squeue --directory "$WORK" \
   ${CONFIG:+--configfile "$CONFIG"} --config tier=quick run=slurm > "$WORK/snakemake.log" 2>&1 &
 RUN=$!
 while kill -0 $RUN 2>/dev/null; do

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.config import Config
 from benchmarks.data import Dataset
 from benchmarks.data.splits import Split
-from benchmarks.study.tune import Settings, Tuner
+from benchmarks.study.search import Search
+from benchmarks.study.store import Store
 from soden.types import SurvivalData
 
 SIZES = (150, 70, 45)
@@ -44,11 +46,12 @@ def poisoned(dataset: Dataset, rows: Any) -> Dataset:
     return replace(dataset, time=time, x=x)
 
 
-def tuner_of(
-    folder: Path, dataset: Dataset, splits: dict[int, Split], model: str, seed: int = 3, **settings: Any
-) -> Tuner:
-    """What runs trials of `model`, the splits written beside `folder`."""
+def search_of(
+    folder: Path, dataset: Dataset, splits: dict[int, Split], model: str, seed: int = 3, **keys: Any
+) -> Search:
+    """What fits trials of `model` in a run of this folder, to which data and splits are written."""
+    dataset.save(folder / "data" / f"{dataset.name}.npz")
     for number, split in splits.items():
-        split.save(folder / "splits" / f"{number}.npz")
-    chosen = {"training": TRAINING, "device": "cpu"} | settings
-    return Tuner(folder / "trials" / dataset.name / model, dataset, folder / "splits", model, Settings(seed, **chosen))
+        split.save(folder / "splits" / dataset.name / f"{number}.npz")
+    config = Config.of({"seed": seed, "training": TRAINING, "device": "cpu"} | keys)
+    return Search(Store(folder, config), dataset.name, model)

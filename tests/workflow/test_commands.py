@@ -1,6 +1,7 @@
-"""Every command of README, CONTRIBUTING and the comments of the configuration: run, planned by Snakemake, or parsed."""
+"""Every command of README, CONTRIBUTING, docs and configuration: run, planned by Snakemake, or parsed; every link."""
 
 import argparse
+import itertools
 import os
 import re
 import shlex
@@ -14,8 +15,10 @@ from conftest import ROOT
 
 from benchmarks.__main__ import main, verbs
 
-FILES = ("README.md", "CONTRIBUTING.md", "Snakefile", "config/paper.yaml", "workflow/profiles/generic/config.yaml")
-FILES += ("workflow/profiles/slurm/config.yaml",)
+FILES = ("README.md", "ARTIFACT.md", "CONTRIBUTING.md", "workflow/Snakefile", "config/paper.yaml")
+FILES += tuple(f"workflow/profiles/{name}/config.yaml" for name in ("generic", "slurm"))
+FILES += ("benchmarks/studies/README.md", "benchmarks/speed/README.md")
+FILES += tuple(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.rst")))
 PROGRAM = re.compile(r"(make|snakemake|python) (?=[-a-z])")
 SCRIPTS = ("python examples/", "python tests/")
 READS = ("explain", "plan", "status")  # verbs that are quick and write nothing: these are run
@@ -27,10 +30,11 @@ def commands(text: str) -> list[str]:
     prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
     lines = [line.removeprefix("$ ") for block in fenced for line in block.splitlines()]
     lines += re.findall(r"^(?:# )?(?:.*the same way: )?(snakemake .*)$", prose, flags=re.MULTILINE)
+    lines += re.findall(r"^   \$ (.*)$", prose, flags=re.MULTILINE)
     lines += [" ".join(piece.split()) for piece in re.findall(r"`([^`]+)`", prose)]
     # What follows two spaces is an explanation.
     found = (re.split(r"  +", line.split("#")[0])[0].strip() for line in lines if PROGRAM.match(line))
-    return list(dict.fromkeys(found))
+    return [line for line in dict.fromkeys(found) if not {"NAME", "VERB"} & set(line.split())]
 
 
 FOUND = list(dict.fromkeys(line for name in FILES for line in commands((ROOT / name).read_text())))
@@ -52,20 +56,31 @@ def test_the_commands_are_found() -> None:
     assert {line.split()[1] for line in of("make ")} >= {"quick", "small", "paper", "test", "lint"}
     assert "snakemake cohorts --cores 2 --config tier=paper" in FOUND
     assert "snakemake --cores 8 --config tier=paper --configfile my.yaml" in FOUND
-    assert "python -m benchmarks splits export --data support --out exported" in FOUND
+    assert "python -m benchmarks data export support --out exported" in FOUND
     assert "python -m benchmarks explain support ctd 0.4 soden --run reference" in FOUND
     assert len(FOUND) == sum(map(len, map(of, ("make ", "snakemake ", "python -m ", *SCRIPTS))))
+
+
+def test_the_list_of_folders_is_that_of_git() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout.split()
+    if not listed:
+        pytest.skip("not a git checkout")
+    section = (ROOT / "CONTRIBUTING.md").read_text().split("```")[1]
+    named = {line.split()[0] for line in section.splitlines() if re.match(r"( {2})?[\w.]+/", line)}
+    folders = {name.split("/")[0] + "/" for name in listed if "/" in name}
+    inside = {name.split("/")[1] + "/" for name in listed if name.startswith("benchmarks/") and name.count("/") > 1}
+    assert named == folders | inside
 
 
 def test_the_walk_names_the_verbs_that_rules_call() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text().split("## The walk")[1].split("\n## ")[0]
     walked = re.findall(r"`([a-z]+)`", " ".join(re.findall(r"^\d\. (.*?): ", text, flags=re.MULTILINE)))
     rules = "".join(path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk"))
-    called = re.findall(r"python -m benchmarks ([a-z]+) (cohort|events|features)?", rules)
+    called = re.findall(r'job\("([a-z]+)"(?:, "([a-z]+))?|-m benchmarks ([a-z]+)', rules)
     # Beside the walk: tables that are invented where there are none, and the simulation, which has no raw table.
-    assert {*walked, "simulate"} == {word for words in called for word in words if word}
-    # One job each but `mimic`, which is three; figures and report do not stand before a cell.
-    assert len({*walked} - {"mimic", "figures", "report"}) == 9
+    assert {*walked, "simulate", "synthesise"} == {word for words in called for word in words if word}
+    # One job each but `mimic`, which is three; the report stands after every cell.
+    assert len({*walked} - {"mimic", "report"}) == 8
 
 
 @pytest.mark.parametrize("line", of("make "))
@@ -82,13 +97,14 @@ def test_verbs_are_run_or_parsed(line: str, tmp_path: Path, capsys: pytest.Captu
     parser = argparse.ArgumentParser()
     module.add_arguments(parser)
     parser.parse_args(rest)  # SystemExit says what is wrong
-    if verb in READS and not any(word.startswith("--measure") for word in rest):
+    if verb in READS:
         assert main([verb, *rest]) == 0, capsys.readouterr().err
 
 
 @pytest.mark.parametrize("line", of("python -m benchmarks."))
 def test_other_modules_have_the_options_shown(line: str) -> None:
-    done = subprocess.run([sys.executable, *line.split()[1:3], "--help"], cwd=ROOT, capture_output=True, text=True)
+    module = itertools.takewhile(lambda word: not word.startswith("--"), shlex.split(line)[1:])
+    done = subprocess.run([sys.executable, *module, "--help"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert all(option in done.stdout for option in re.findall(r"--\S+", line))
 
@@ -111,6 +127,14 @@ def test_snakemake_plans_what_it_is_asked(line: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "snakemake", *options, "--dry-run", "--directory", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+    if "--unlock" in options:  # runs nothing
+        assert "Unlocked working directory." in done.stdout
+        return
     rule = "mimic_features" if "cohorts" in options else "gather"
     assert re.search(rf"^{rule} +1$", done.stdout, flags=re.MULTILINE), done.stdout
     assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize("target", sorted(set(re.findall(r"\]\(([^)#]+)\)", (ROOT / "README.md").read_text()))))
+def test_every_link_inside_the_project_leads_somewhere(target: str) -> None:
+    assert target.startswith("https://") or (ROOT / target).exists()

@@ -50,7 +50,7 @@ def test_the_quick_tier_inside_a_conda_environment_gives_the_same_bytes(tmp_path
     with_conda, without = tmp_path / "conda", tmp_path / "plain"
     with_conda.mkdir()
     # Data sets say where they came from, so what the first run would fetch is in the cache before it.
-    subprocess.run([sys.executable, "-m", "benchmarks", "datasets", "support", "metabric"], cwd=ROOT)
+    subprocess.run([sys.executable, "-m", "benchmarks", "data", "list", "support", "metabric"], cwd=ROOT)
     # Nothing else can run a rule: no Python on this PATH has torch.
     assert subprocess.run("python -c 'import torch'", shell=True, env={"PATH": SYSTEM}, capture_output=True).returncode
     clean = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}

@@ -155,4 +155,4 @@ def test_every_word_that_reaches_a_shell_is_quoted() -> None:
         for command in re.findall(r"^    shell:\n((?:        .*\n?)+)", path.read_text(), flags=re.MULTILINE):
             bare = [name for name in re.findall(r"\{([^}]+)\}", command) if not name.endswith(":q")]
             assert set(bare) <= {"params.environment"}, path
-            assert "'" not in command, path
+            assert "'" not in command.strip().strip("'"), path

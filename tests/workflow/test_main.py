@@ -1,41 +1,66 @@
 """The front of `python -m benchmarks`: exit codes, and output that arrives although the process leaves in a hurry."""
 
+import argparse
 import subprocess
 import sys
 
+import pytest
 from conftest import ROOT
 
-from benchmarks.__main__ import GROUPS, _grouped, verbs
+from benchmarks.__main__ import BEHIND, GROUPS, RENAMED, STUDIES, main, verbs
+from benchmarks.commands._arguments import run_sub_verb, sub_verbs
 
 COMMAND = [sys.executable, "-m", "benchmarks"]
 
 
-def test_all_verbs_are_listed() -> None:
-    done = subprocess.run(COMMAND, capture_output=True, text=True, cwd=ROOT)
-    assert done.returncode == 0
-    assert all(f"\n  {verb} " in done.stdout for verb in verbs())
+def test_the_help_fits_one_screen_and_begins_with_what_to_start_with(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    shown = [name for names in GROUPS.values() for name in names]
+    assert [line.split()[:3] for line in lines[2:5]] == [["python", "-m", "benchmarks"]] * 3
+    assert all(any(line.startswith(f"  {name} ") for line in lines) for name in shown)
+    assert len(shown) <= 10
+    others = [name for name in verbs() if name not in {*shown, *BEHIND}]
+    assert len(lines) - sum(f"  {name} " in line for line in lines for name in others) <= 24
+    assert max(map(len, lines)) <= 101
 
 
-def test_the_help_is_the_docstrings_and_fits_a_screen() -> None:
-    listed = verbs()
-    assert listed["split"].startswith("Split a data set: row numbers of train, valid and test")
-    assert not [verb for verb in listed if verb.startswith("_")]
-    assert {verb: text for verb, text in listed.items() if not 20 < len(text) <= 90} == {}
+def test_no_two_verbs_differ_by_a_letter() -> None:
+    names = sorted({name for names in GROUPS.values() for name in names} | set(BEHIND))
+    for first in names:
+        for second in names:
+            if first != second:
+                changed = sum(a != b for a, b in zip(first, second, strict=False)) + abs(len(first) - len(second))
+                assert changed > 1, (first, second)
 
 
-def test_every_verb_has_a_group_and_every_group_its_verbs() -> None:
-    """A verb that was renamed would make the help raise; one that nobody placed is listed under its own title."""
-    placed = [name for group in GROUPS.values() for name in group]
-    assert len(placed) == len(set(placed))
-    assert set(placed) <= set(verbs())
-    assert _grouped([*verbs(), "brand_new"])["More"] == [*(n for n in verbs() if n not in placed), "brand_new"]
+@pytest.mark.parametrize("name", [*RENAMED, *STUDIES, "tuen"])
+def test_a_verb_that_is_not_there_is_answered_in_one_line(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if name in verbs():
+        pytest.skip("its file is still there")
+    assert main([name, "--run", "x"]) == 2
+    answer = capsys.readouterr().err
+    assert answer.count("\n") == 1
+    assert RENAMED.get(name, "benchmarks.studies" if name in STUDIES else "choose among run, plan, status") in answer
 
 
-def test_an_unknown_verb_is_an_error_with_the_choices() -> None:
-    done = subprocess.run([*COMMAND, "tuen"], capture_output=True, text=True, cwd=ROOT)
-    assert done.returncode == 2
-    assert "unknown verb 'tuen'" in done.stderr
-    assert "\n  tune " in done.stderr
+def test_a_verb_has_parts_with_arguments_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
+    def add(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--n", type=int, required=True)
+
+    def double(args: argparse.Namespace) -> int:
+        """Double a number."""
+        return 2 * int(args.n)
+
+    parser = argparse.ArgumentParser()
+    sub_verbs(parser, {"double": (add, double), "nothing": (lambda _: None, lambda _: 0)})
+    assert run_sub_verb(parser.parse_args(["double", "--n", "3"])) == 6
+    assert run_sub_verb(parser.parse_args(["nothing"])) == 0
+    for words, answer in ((["double"], "--n"), (["treble"], "choose from"), ([], "double|nothing")):
+        with pytest.raises(SystemExit):
+            parser.parse_args(words)
+        assert answer in capsys.readouterr().err
+    assert "Double a number." in parser.format_help()
 
 
 def test_what_a_user_can_mend_is_one_line_and_exit_code_1() -> None:

@@ -1,11 +1,13 @@
 """What is shipped and what it is built from: a wheel with the method alone, pins that follow from requirements.in."""
 
 import importlib.util
+import os
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
+from hashlib import sha256
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
 from types import ModuleType
@@ -19,6 +21,7 @@ from packaging.utils import canonicalize_name
 
 import soden
 
+TORCH = ["requirements-torch-cpu.txt", "requirements-torch-cuda.txt"]
 FIT = """
 import sys
 from importlib.metadata import version
@@ -49,18 +52,18 @@ def lock() -> ModuleType:
     return module
 
 
-def pins(name: str) -> dict[str, str]:
-    """name -> exact version, of a file of requirements."""
-    lines = [line for line in (ROOT / name).read_text().splitlines() if line and line[0] != "#"]
-    found = dict(re.fullmatch(r"([A-Za-z0-9._-]+)==([^\s;]+)", line).groups() for line in lines)  # type: ignore[union-attr]
-    return {canonicalize_name(name): version for name, version in found.items()}
+def pins(*names: str) -> dict[str, str]:
+    """name -> exact version, of files of requirements."""
+    text = "\n".join((ROOT / name).read_text() for name in names)
+    found = re.findall(r"^([A-Za-z0-9._-]+)==([^\s;]+)", text, re.MULTILINE)
+    return {canonicalize_name(name): version for name, version in found}
 
 
 def brought_along(names: Iterable[str]) -> dict[str, Distribution]:
-    """The installed packages that these need, themselves included."""
+    """The installed packages that these requirements need, themselves included."""
     installed = {canonicalize_name(dist.metadata["Name"]): dist for dist in distributions()}
     found: dict[str, Distribution] = {}
-    waiting = [(canonicalize_name(name), "") for name in names]
+    waiting = [(canonicalize_name(Requirement(name).name), "") for name in names]
     seen = set()
     while waiting:
         name, extra = waiting.pop()
@@ -75,55 +78,112 @@ def brought_along(names: Iterable[str]) -> dict[str, Distribution]:
     return found
 
 
-def test_both_lists_of_pins_are_written_by_one_command() -> None:
-    lines = (ROOT / "requirements.txt").read_text().splitlines()
-    assert (ROOT / "requirements.txt").read_text() == lock().requirements(lines)
-    assert (ROOT / "environment.yml").read_text() == lock().environment(lines)
-    spec = yaml.safe_load((ROOT / "environment.yml").read_text())
-    assert next(d["pip"] for d in spec["dependencies"] if isinstance(d, dict)) == lines
-
-
 def test_every_pin_follows_from_a_direct_one() -> None:
     """By the installed packages' own metadata: nothing is missing, nothing is there that nobody needs."""
-    direct, everything = pins("requirements.in"), pins("requirements.txt")
-    assert direct.items() <= everything.items()
-    found = {name: d for name, d in brought_along(direct).items() if not name.startswith(lock().OF_A_BUILD)}
-    assert set(found) == set(everything)
-    assert {name: dist.version.partition("+")[0] for name, dist in found.items()} == everything
+    tool = lock()
+    direct = tool.groups((ROOT / "requirements.in").read_text())
+    assert list(direct) == ["rules", "workflow", "dev"]
+    run, dev = pins(tool.RUN), pins(tool.DEV)
+    assert pins("requirements.in").items() <= (run | dev | pins(tool.CUDA)).items()
+    spec = yaml.safe_load((ROOT / "environment.yml").read_text())
+    conda = next(part["pip"] for part in spec["dependencies"] if isinstance(part, dict))
+    rules, workflow, everything = (
+        {name: d.version for name, d in brought_along(names).items() if not name.startswith(tool.OF_A_BUILD)}
+        for names in (direct["rules"], direct["rules"] + direct["workflow"], pins("requirements.in"))
+    )
+    torch = {"torch": rules["torch"]}
+    assert rules == {canonicalize_name(name): version for name, version in (pin.split("==") for pin in conda)} | torch
+    assert workflow == run | torch
+    assert everything == run | dev | torch
+    assert not run.keys() & dev.keys()
+
+
+@pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt", *TORCH])
+def test_every_pin_is_a_wheel_with_a_hash(name: str) -> None:
+    text = (ROOT / name).read_text()
+    head, *locked = re.split(r"^(?=[A-Za-z0-9])", text, flags=re.MULTILINE)
+    assert "\n--only-binary :all:\n" in head
+    assert len(locked) == len(re.findall("==", text.replace("platform_system ==", "")))
+    for pin in locked:
+        assert re.fullmatch(
+            r"[\w.-]+==\S+( ; platform_system == \"\w+\")?( \\\n    --hash=sha256:[0-9a-f]{64})+\n", pin
+        ), pin
+
+
+def test_only_wheels_without_a_registry_are_kept_here() -> None:
+    """What `.ci/wheels` holds is what its list of source archives names, and is what the pins' hashes ask for."""
+    sources = pins(".ci/wheels/sources.txt")
+    wheels = {path.name: sha256(path.read_bytes()).hexdigest() for path in (ROOT / ".ci" / "wheels").glob("*.whl")}
+    assert set(wheels) == {f"{name.replace('-', '_')}-{version}-py3-none-any.whl" for name, version in sources.items()}
+    for name, digest in wheels.items():
+        assert digest in (ROOT / "requirements.txt").read_text() + (ROOT / "requirements-dev.txt").read_text(), name
 
 
 @pytest.mark.slow
 def test_the_command_gives_the_same_bytes_again(tmp_path: Path) -> None:
-    command = [sys.executable, str(ROOT / ".ci" / "lock.py"), "--out", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
-    if re.search(r"connection|resolve host|No matching distribution|timed out", done.stderr, re.IGNORECASE):
+    run_or_skip([sys.executable, str(ROOT / ".ci" / "lock.py"), "--out", str(tmp_path)], tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "requirements.txt",
+        "requirements-dev.txt",
+        *TORCH,
+        "environment.yml",
+    }
+    for path in tmp_path.iterdir():
+        assert path.read_text() == (ROOT / path.name).read_text()
+
+
+@pytest.mark.slow
+def test_the_kept_wheels_are_built_to_the_same_bytes(tmp_path: Path) -> None:
+    run_or_skip([str(ROOT / ".ci" / "wheels" / "build.sh"), str(tmp_path)], tmp_path)
+    built = {path.name: path.read_bytes() for path in tmp_path.glob("*.whl")}
+    assert built == {path.name: path.read_bytes() for path in (ROOT / ".ci" / "wheels").glob("*.whl")}
+
+
+def run_or_skip(command: list[str], folder: Path) -> None:
+    """Run what needs a package registry; skip the test where none answers."""
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    if done.returncode and re.search("resolve host|No matching distribution|timed out|urlopen error", done.stderr):
         pytest.skip(f"no package registry: {done.stderr.splitlines()[-1]}")
     assert done.returncode == 0, done.stderr
-    for name in ("requirements.txt", "environment.yml"):
-        assert (tmp_path / name).read_text() == (ROOT / name).read_text()
 
 
 def test_a_pin_that_nobody_has_writes_nothing(tmp_path: Path) -> None:
     (tmp_path / "requirements.in").write_text("soden-no-such-package==1.0\n")
+    tool = lock()
     with pytest.raises(SystemExit, match=r"could not resolve requirements.in; nothing was written:\n.*no-such-package"):
-        lock().resolve(tmp_path, upgrade=True)
+        tool.resolve(tool.index(), tmp_path, upgrade=True)
+
+
+def build(out: Path, **environ: str) -> list[Path]:
+    """The wheel and the source archive."""
+    command = [sys.executable, str(ROOT / ".ci" / "dist.py"), "--out", str(out)]
+    subprocess.run(command, check=True, capture_output=True, env=os.environ | environ, cwd=out.parent)
+    return sorted(out.iterdir())
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built from a copy, since a build leaves folders behind."""
-    folder = tmp_path_factory.mktemp("wheel")
-    source = folder / "source"
-    for part in ("soden", "baselines", "benchmarks"):
-        shutil.copytree(ROOT / part, source / part, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source)
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    command += ["--no-build-isolation", "--no-index", "--wheel-dir", str(folder), str(source)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    [path] = folder.glob("*.whl")
-    return path
+    [wheel, _] = build(tmp_path_factory.mktemp("wheel") / "dist")
+    return wheel
+
+
+def test_two_builds_are_the_same_bytes(wheel: Path, tmp_path: Path) -> None:
+    """Also with another umask, another time zone and another order of sets; and the archive gives the same wheel."""
+    umask = os.umask(0o077)
+    try:
+        again = build(tmp_path / "dist", PYTHONHASHSEED="7", TZ="Asia/Tokyo")
+    finally:
+        os.umask(umask)
+    assert [path.read_bytes() for path in again] == [path.read_bytes() for path in sorted(wheel.parent.iterdir())]
+    shutil.unpack_archive(again[1], tmp_path / "unpacked")
+    [source] = (tmp_path / "unpacked").iterdir()
+    assert {path.name for path in source.iterdir() if path.suffix != ".egg-info"} == {
+        *("LICENSE", "NOTICE", "PKG-INFO", "README.md", "pyproject.toml", "setup.cfg", "soden")
+    }
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    subprocess.run([*command, "--wheel-dir", str(tmp_path), str(source)], check=True)
+    with ZipFile(tmp_path / wheel.name) as one, ZipFile(wheel) as two:
+        assert {name: one.read(name) for name in one.namelist()} == {name: two.read(name) for name in two.namelist()}
 
 
 def test_the_wheel_holds_the_method_alone(wheel: Path) -> None:
@@ -159,7 +219,3 @@ def test_the_wheel_fits_a_model_with_torch_and_numpy_alone(wheel: Path, tmp_path
     file, *versions = done.stdout.split()
     assert Path(file).is_relative_to(packages.resolve())
     assert versions == [soden.__version__] * 2
-
-
-def test_the_citation_names_the_version() -> None:
-    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == soden.__version__

@@ -19,10 +19,11 @@ from rich.console import Console
 from test_workflow import TINY
 
 from benchmarks.commands import _errors, _snakemake
+from benchmarks.config import Config
 from benchmarks.data.simulated import simulate
 from benchmarks.data.splits import make_split
-from benchmarks.study import journal
-from benchmarks.study.tune import Settings, Tuner
+from benchmarks.study.search import Search
+from benchmarks.study.store import Store, read_journal
 
 PAIRS = [(1, t) for t in range(4)]
 
@@ -39,25 +40,29 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(place)], check=True)
 
 
-def make_tuner(folder: Path, tmp_path: Path) -> Tuner:
+def searching(run: Path) -> Search:
     dataset = simulate(200, seed=1)
-    make_split(dataset, "drawn", 1, seed=1).save(tmp_path / "splits" / "1.npz")
-    return Tuner(folder, dataset, tmp_path / "splits", "deepsurv", Settings(3, {"max_epochs": 1}, device="cpu"))
+    dataset.save(run / "data" / "simulated.npz")
+    make_split(dataset, "drawn", 1, seed=1).save(run / "splits" / "simulated" / "1.npz")
+    config = Config.of({"seed": 3, "training": {"max_epochs": 1}, "device": "cpu"})
+    return Search(Store(run, config), "simulated", "deepsurv")
 
 
 def test_a_full_disk_stops_the_job_and_loses_nothing(small_disk: Path, tmp_path: Path) -> None:
-    tuner = make_tuner(small_disk / "trials", tmp_path)
-    first = tuner.run("0000", PAIRS[:1])
+    made = searching(tmp_path / "run")
+    (small_disk / "trials").mkdir()
+    (tmp_path / "run" / "trials").symlink_to(small_disk / "trials")
+    first = made.run("0000", PAIRS[:1])
     filler = small_disk / "filler"
     with pytest.raises(OSError, match="No space left on device"):
         filler.write_bytes(b"x" * 2**20)
     with pytest.raises(OSError, match="No space left on device"):
-        tuner.run("0000", PAIRS)
+        made.run("0000", PAIRS)
     filler.unlink()
-    rows = tuner.run("0000", PAIRS)
-    assert rows[0] == json.loads(json.dumps(first[0]))  # read back, not run again: even its seconds are the same
-    assert [r["trial"] for r in rows] == [0, 1, 2, 3]
-    assert len({(r["split"], r["trial"]) for r in journal.read(small_disk / "trials" / "0000.jsonl")}) == 4
+    rows = made.run("0000", PAIRS)
+    assert rows[0] == first[0]  # read back, not run again: even its seconds are the same
+    assert [row.trial for row in rows] == [0, 1, 2, 3]
+    assert len({row.pair for row in read_journal(made.folder / "0000.jsonl")}) == 4
 
 
 def test_a_read_only_results_folder_is_an_error_before_anything_runs(tmp_path: Path) -> None:
@@ -123,10 +128,10 @@ def test_a_job_that_met_a_full_disk_is_said_with_the_free_space(tmp_path: Path) 
 def test_a_verb_on_a_full_disk_says_so(small_disk: Path) -> None:
     with pytest.raises(OSError, match="No space left on device"):
         (small_disk / "filler").write_bytes(b"x" * 2**20)
-    words = ["tables", "--published", "--out", str(small_disk / "tables")]
+    words = ["report", "--published", "--out", str(small_disk / "tables")]
     done = subprocess.run([sys.executable, "-m", "benchmarks", *words], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 1
-    assert done.stderr.startswith("tables: no space left on the disk of")
+    assert done.stderr.startswith("report: no space left on the disk of")
     assert "(0 MB are free); make room, then give the same command again" in done.stderr
 
 
@@ -158,6 +163,58 @@ def test_a_second_run_is_sent_to_another_folder(tmp_path: Path) -> None:
             other.kill()
 
 
+@pytest.mark.parametrize(
+    ("owner", "message"),
+    [
+        ({"machine": "another"}, r"was taken on another \(process \d+\); if it is dead, delete .*locks; wait for it"),
+        ({}, r"Snakemake is already at work in .* \(process \d+\)"),
+        ({"started": 1.0}, ""),  # another process has its number now
+        ({"pid": 2**22 + 1}, ""),
+    ],
+)
+def test_a_lock_is_released_only_if_its_owner_was_here_and_is_dead(
+    owner: dict[str, object], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released: list[Path] = []
+    monkeypatch.setattr(_snakemake, "_unlock", released.append)
+    (tmp_path / ".snakemake" / "locks").mkdir(parents=True)
+    (tmp_path / ".snakemake" / "locks" / "0.input.lock").write_text("")
+    _snakemake._own(tmp_path, os.getpid())
+    path = tmp_path / ".snakemake" / "owner.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | owner))
+    if message:
+        with pytest.raises(_snakemake.RunError, match=message):
+            _snakemake.release_stale_lock(tmp_path, Console(file=io.StringIO()))
+    else:
+        _snakemake.release_stale_lock(tmp_path, Console(file=io.StringIO()))
+    assert released == ([] if message else [tmp_path])
+
+
+def test_a_snakemake_that_hangs_is_killed_with_its_jobs() -> None:
+    """Deaf to SIGTERM, as it is in one stop of seven; it and its child are gone after the patience it is given."""
+    deaf = "import signal, subprocess, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
+    job = f'"{deaf}time.sleep(60)"'
+    script = f"{deaf}subprocess.Popen([sys.executable, '-c', {job}]); print('ready', flush=True); time.sleep(60)"
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    with process.stdout as out:
+        out.readline()
+    children = psutil.Process(process.pid).children()
+    assert children
+    assert not _snakemake._stop(process, patience=1.5)
+    assert process.poll() is not None
+    assert not psutil.wait_procs(children, timeout=10)[1]
+    polite = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    assert _snakemake._stop(polite)
+
+
+def test_a_job_that_was_killed_is_called_so(tmp_path: Path) -> None:
+    (tmp_path / "snakemake.log").write_text("/bin/bash: line 1: 4711 Killed  python -m benchmarks step tune ...\n")
+    out = io.StringIO()
+    _snakemake.explain(tmp_path / "snakemake.log", tmp_path, Console(file=out, width=200))
+    assert "killed by the system, probably because memory ran out" in out.getvalue()
+
+
 def _hear_ctrl_c() -> None:
     """A shell has what it starts in the background ignore SIGINT, and children inherit that."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -183,7 +240,7 @@ def test_a_signal_to_the_run_stops_snakemake_and_its_jobs(sent: int, code: int, 
     assert run.returncode == code
     assert "what is finished is kept, the same command goes on from here" in out
     assert not psutil.wait_procs(children, timeout=10)[1]
-    kept = [row for path in journals("*/*/*.jsonl") for row in journal.read(path)]
+    kept = [row for path in journals("*/*/*.jsonl") for row in read_journal(path)]
     assert kept
     locks = tmp_path / ".snakemake" / "locks"
     assert not locks.is_dir() or not any(locks.iterdir())

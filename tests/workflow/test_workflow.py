@@ -17,6 +17,11 @@ import pytest
 import yaml
 from conftest import ROOT
 
+from benchmarks.__main__ import main
+from benchmarks.config import resolve
+from benchmarks.results.types import Parts, Trial
+from benchmarks.study.store import Journal
+
 TINY: dict[str, Any] = {
     "run": "tiny",
     "datasets": ["simulated"],
@@ -78,28 +83,14 @@ def test_a_finished_run_has_nothing_to_do(undisturbed: Path) -> None:
 @pytest.mark.slow
 def test_the_dag_has_the_planned_jobs(undisturbed: Path) -> None:
     """2 splits x 2 trials / 2 = 2 chunks for SODEN, 1 chunk of 2 fits for Cox."""
-    snakemake = [
-        sys.executable,
-        "-m",
-        "snakemake",
-        "-n",
-        "--forcerun",
-        "splits",
-        "--cores",
-        "2",
-        "--directory",
-        str(undisturbed),
-    ]
+    snakemake = [sys.executable, "-m", "snakemake", "-n", "--forcerun", "splits", "--cores", "2"]
+    snakemake += ["--directory", str(undisturbed)]
     out = subprocess.run(
         [*snakemake, "--configfile", str(overlay(undisturbed))], capture_output=True, text=True, cwd=ROOT, check=True
     ).stdout
     counts = dict(re.findall(r"^(\w+) +(\d+)$", out, flags=re.MULTILINE))
-    assert {k: int(counts[k]) for k in ("tune", "evaluate", "gather", "splits")} == {
-        "tune": 2 + 1,
-        "evaluate": 2,
-        "gather": 1,
-        "splits": 1,
-    }
+    wanted = {"tune": 2 + 1, "evaluate": 2, "gather": 1, "splits": 1}
+    assert {name: int(counts[name]) for name in wanted} == wanted
 
 
 @pytest.mark.slow
@@ -210,33 +201,19 @@ def test_a_bad_config_stops_before_anything_is_written(tmp_path: Path) -> None:
     assert not (tmp_path / "results").exists()
 
 
-def test_status_of_a_stopped_run(tmp_path: Path) -> None:
-    from benchmarks.study.config import resolve
-
+def test_status_of_a_stopped_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     results = tmp_path / "results" / "tiny"
     (results / "trials" / "simulated" / "soden").mkdir(parents=True)
-    (results / "config.json").write_text(json.dumps(resolve(TINY)))
-    row = {"split": 1, "trial": 0, "seconds": 2.0, "status": "ok", "score": -0.5, "identity": "a"}
-    lines = [row, row | {"trial": 1, "status": "diverged", "score": float("nan")}]
-    path = results / "trials" / "simulated" / "soden" / "0000.jsonl"
-    path.write_text("".join(json.dumps(r) + "\n" for r in lines))
-    out = subprocess.run(
-        [sys.executable, "-m", "benchmarks", "status", "tiny", "--directory", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        check=True,
-    ).stdout
+    (results / "config.json").write_text(json.dumps(resolve(TINY).plain()))
+    parts = Parts(2022, "simulated", "soden", *("data", "settings", "space", "code", "portable", "cpu", "split"))
+    journal = Journal(results / "trials" / "simulated" / "soden" / "0000.jsonl")
+    for number, status in enumerate(("ok", "diverged")):
+        journal.append(Trial(parts, 1, number, 7, {}, status, -0.5, seconds=2.0).to_row())
+    assert main(["status", "tiny", "--directory", str(tmp_path)]) == 0
     # 2 Cox fits + 2 splits x 2 trials of SODEN, of which 2 are left at 2 s; Cox takes what was measured elsewhere.
-    assert re.search(r"2/6 trials \(1 diverged\), about \d+ s of training left", out)
-    missing = subprocess.run(
-        [sys.executable, "-m", "benchmarks", "status", "none", "--directory", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-    )
-    assert missing.returncode == 1
-    assert "runs: tiny" in missing.stderr
+    assert re.search(r"2/6 trials \(1 diverged\), about \d+ s of training left", capsys.readouterr().out)
+    assert main(["status", "none", "--directory", str(tmp_path)]) == 1
+    assert "runs: tiny" in capsys.readouterr().err
 
 
 @pytest.mark.slow
