@@ -11,35 +11,32 @@ export OMP_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 export NUMBA_NUM_THREADS ?= 1
+export TORCH
 RUN := $(BIN)/python -m benchmarks run --cores $(CORES)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lock quick small beyond paper verify test lint docs pdf speed clean
+.PHONY: FORCE help setup lock numbers quick small beyond paper verify test test-slow lint docs site pdf dist evidence speed clean
 
 help:  ## list the targets
-	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# The stamp holds the pins it was made from, so the environment is rebuilt only when they change.
-STAMP := $(VENV)/pins
-setup: $(STAMP)  ## make .venv from the exact pins
-$(STAMP): requirements.txt pyproject.toml
-	@cmp -s requirements.txt $(STAMP) && touch $(STAMP) || { \
-	  echo "Setting up $(VENV) from requirements.txt (about 3 minutes, once) ..." && \
-	  { [ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV); } && \
-	  $(BIN)/python -m pip install -q --disable-pip-version-check -r requirements.txt 2>&1 | { grep -v 'is ignored' || true; } && \
-	  $(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e . && \
-	  $(BIN)/python -m pip check && cp requirements.txt $(STAMP); }
+# What a run needs; tests, checks and docs need more. Either is set up again only when its pins change.
+STAMP := $(VENV)/pins-run
+DEV := $(VENV)/pins-dev
+setup: $(DEV)  ## make .venv from the exact pins, every wheel's hash checked (TORCH=cuda: torch with CUDA)
+$(VENV)/pins-%: requirements.txt requirements-dev.txt requirements-torch-cpu.txt requirements-torch-cuda.txt pyproject.toml $(if $(TORCH),FORCE)
+	@PYTHON=$(PYTHON) .ci/setup $*
 
-lock: $(STAMP)  ## requirements.in -> requirements.txt and environment.yml
+lock: $(DEV)  ## requirements.in -> requirements*.txt and environment.yml
 	@$(BIN)/python .ci/lock.py
 
 quick: $(STAMP)  ## the whole study, small and real: every model, table and figure in minutes
 	@$(RUN) quick
 
-small: $(STAMP)  ## SUPPORT and METABRIC with 10 trials per split: an hour or two on 2 cores
+small: $(STAMP)  ## SUPPORT and METABRIC with 10 trials per split: 15 to 30 minutes on 2 cores
 	@$(RUN) small
 
-beyond: $(STAMP)  ## the paper's models and six it left out on six data sets: about an hour on 2 cores
+beyond: $(STAMP)  ## the paper's models and six it left out on six data sets: 30 to 60 minutes on 2 cores
 	@$(RUN) beyond
 
 paper: $(STAMP)  ## the full protocol: 100 trials per split, all data sets you have
@@ -48,21 +45,41 @@ paper: $(STAMP)  ## the full protocol: 100 trials per split, all data sets you h
 verify: $(STAMP)  ## the reference checked here: its chosen networks fitted again, all its cells made again
 	@$(BIN)/python -m benchmarks verify reference --jobs $(CORES)
 
-test: $(STAMP)  ## all tests
-	@$(BIN)/python -m pytest -n $(CORES)
+test: $(DEV)  ## the tests, every oracle among them: about ten minutes on 2 cores
+	@$(BIN)/python -m pytest -n $(CORES) -m "not slow"
 
-lint: $(STAMP)  ## ruff, mypy, snakefmt and snakemake --lint
+test-slow: $(DEV)  ## what is slow by nature: whole runs, kills, other processors, browsers, packages (SLOW=tests/report)
+	@$(BIN)/python -m pytest -n $(CORES) -m slow $(SLOW)
+
+lint: $(DEV)  ## ruff, mypy, snakefmt, snakemake --lint, and the numbers of README and docs
+	@$(BIN)/python .ci/write_numbers.py --check && $(BIN)/python .ci/metadata.py --check
+	@$(BIN)/python .ci/write_config.py --check
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 	@$(BIN)/snakefmt --check Snakefile workflow && $(BIN)/snakemake --lint
 
-docs: $(STAMP)  ## the library's documentation, examples executed: docs/_build/html/index.html
+docs: $(DEV)  ## the library's documentation, examples executed: docs/_build/html/index.html
 	@MPLBACKEND=Agg $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html && echo docs/_build/html/index.html
 
-pdf: $(STAMP)  ## the paper's tables from the published numbers as a PDF (needs LaTeX)
-	@$(BIN)/python -m benchmarks tables --published --out results/pdf --pdf
+site: docs  ## one static site of all pages and the documentation: _site/index.html
+	@$(BIN)/python .ci/write_site.py
 
-speed: $(STAMP)  ## time us against our peers (ratios)
+pdf: $(STAMP)  ## the paper's tables as two PDFs, from the published numbers and from ours (needs LaTeX)
+	@$(BIN)/python -m benchmarks report --published --out results/pdf/published --pdf
+	@$(BIN)/python -m benchmarks report reference tables --out results/pdf/reference --pdf
+
+numbers: $(DEV)  ## numbers of README and docs/findings.rst from results/, and CITATION, codemeta, zenodo from pyproject
+	@$(BIN)/python .ci/write_numbers.py && $(BIN)/python .ci/metadata.py
+	@$(BIN)/python .ci/write_config.py
+	@$(BIN)/python .ci/write_pages.py
+
+dist: $(DEV)  ## the wheel and source archive of soden, the same bytes every time
+	@$(BIN)/python .ci/dist.py
+
+evidence: $(DEV)  ## what an artifact committee asks for, by others' validators (FULL=1: a dry install, a bare Debian)
+	@$(BIN)/python .ci/evidence.py $(if $(FULL),--full)
+
+speed: $(DEV)  ## time us against our peers (ratios)
 	@$(BIN)/python -m benchmarks.speed all --quick
 
 clean:  ## remove the environment and generated caches, never results
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build docs/_build docs/gallery *.egg-info
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build _site docs/_build docs/gallery *.egg-info
