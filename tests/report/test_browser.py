@@ -115,11 +115,10 @@ def test_a_number_opens_what_it_rests_on_and_its_link_does_too(browser: Page, re
     address = browser.run("location.hash")
     browser.open(report, 1280)
     browser.run(f"location.hash = {address!r}")
-    browser.run("new Promise(done => setTimeout(done, 100))")
-    assert browser.run("document.getElementById('cell').open")
-    assert browser.run("document.getElementById('cells').classList.contains('shown')")
+    browser.until("document.getElementById('cell').open")
+    browser.until("document.getElementById('cells').classList.contains('shown')")
     browser.run("document.getElementById('cell').close()")
-    assert browser.run("location.hash") == "#cells"
+    browser.until("location.hash === '#cells'")
 
 
 def test_numbers_follow_the_splits_the_convention_and_the_test_and_come_back(browser: Page, report: Path) -> None:

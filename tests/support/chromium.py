@@ -120,6 +120,15 @@ class Page:
             raise RuntimeError(str(answer["exceptionDetails"]))
         return answer["result"].get("value")
 
+    def until(self, condition: str) -> None:
+        """Wait until a JavaScript condition is true: events such as `close` and `hashchange` come after the call."""
+        poll = (
+            f"new Promise(done => {{ const end = performance.now() + {1000 * LIMIT / 2}; const look = () => "
+            f"({condition}) ? done(true) : performance.now() > end ? done(false) : setTimeout(look, 10); look(); }})"
+        )
+        if not self.run(poll):
+            raise AssertionError(f"after {LIMIT / 2:.0f} s still not true on the page: {condition}")
+
     def pdf(self, path: Path) -> None:
         """The page as printed."""
         path.write_bytes(
