@@ -129,11 +129,11 @@ def _splits(results: Results, found: Chain) -> Iterator[str]:
         yield f"  {part.split:5d} {value}  {tried:>5s} {best.score:17.10f} {best.seed:20d}  {best.identity}"
     if is_searched(found.cell.model):
         yield f"Chosen on each split: the trial with the highest validation score, {_score(found.cell.model)}."
-    yield "hyper-parameters of the chosen trials, as far as the model uses them:"
     momentum, series = bool(results.config["training"].get("use_momentum")), data.has_series(found.cell.dataset)
-    for part in found.splits:
-        used = used_hyper(part.chosen.hyper, momentum, series) if part.chosen and part.chosen.hyper else None
-        yield f"  split {part.split}: {hyper_text(used)}"
+    used = {p.split: used_hyper(p.chosen.hyper, momentum, series) for p in found.splits if p.chosen}
+    if any(used.values()):
+        yield "hyper-parameters of the chosen trials, as far as the model uses them:"
+        yield from (f"  split {split}: {hyper_text(hyper)}" for split, hyper in used.items())
 
 
 def _score(model: str) -> str:
@@ -153,8 +153,9 @@ def _origin(results: Results, found: Chain) -> Iterator[str]:
     yield f"numerics     {config.get('numerics', 'native')}"
     yield from _code(results, dataset, model, found.codes)
     subjects = table.get("summary", {}).get("n", "?")
-    source, digest = table.get("source", "unknown source"), table.get("sha256", "unknown")
-    yield f"data         {subjects} subjects, {source}, sha256 {digest}"
+    yield f"data         {(data.module(dataset).__doc__ or dataset).splitlines()[0]}"
+    source, digest = table.get("source", "a place not recorded"), table.get("sha256", "unknown")
+    yield f"             {subjects} subjects, sha256 {digest}; this run read them from: {source}"
     environment = found.environment
     if environment:
         libraries = ", ".join(f"{name} {text}" for name, text in environment["libraries"].items())
@@ -174,7 +175,7 @@ def _code(results: Results, dataset: str, model: str, codes: tuple[str, ...]) ->
     commits = {row["code"]: row for row in read_csv(path).to_dict("records")} if path.is_file() else {}
     for then in codes or ("unknown",):
         same = "this checkout" if then == now else f"this checkout is {now}"
-        if then != now and then in equal_codes(results.path, model, now):
+        if then != now and then in equal_codes([results.path], model, now):
             same += ", proven to give the same rows"
         yield f"code         {then} ({same})"
         if then in commits:

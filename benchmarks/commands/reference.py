@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks import ROOT
 from benchmarks.commands._arguments import a_model, positive, run_sub_verb, sub_verbs
 from benchmarks.results import KEPT_RUNS
-from benchmarks.results.folder import find_run, read_trials
+from benchmarks.results.folder import find_run, kept_runs, read_trials
 
 run = run_sub_verb
 
@@ -84,7 +84,7 @@ def pack(args: Namespace) -> int:
 
 def seal(args: Namespace) -> int:
     """Write the manifests of all kept runs, the sha256 of each file, after one was changed on purpose."""
-    from benchmarks.study.stored import kept_runs, manifest_differences, write_manifest
+    from benchmarks.study.stored import manifest_differences, write_manifest
 
     texts = [f"{run.name}: {text}" for run in kept_runs() for text in manifest_differences(run)]
     print("\n".join([*texts, f"{len(texts)} files differ from the manifests of the kept runs"]))

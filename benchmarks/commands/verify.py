@@ -25,7 +25,7 @@ import pandas as pd
 from benchmarks import ROOT
 from benchmarks.commands._arguments import add_cell, at_least, natural, positive, processes, run_sub_verb, sub_verbs
 from benchmarks.results.files import read_json
-from benchmarks.results.folder import find_run, read_results
+from benchmarks.results.folder import find_run, kept_runs, read_results
 from benchmarks.results.folder import read_trials as trials_of
 from benchmarks.results.names import MODELS
 from benchmarks.results.types import Trial
@@ -268,7 +268,7 @@ def reference(args: Namespace) -> int:
 
 def _stored(args: Namespace) -> bool:
     """Whether all files of the kept runs agree with each other."""
-    from benchmarks.study.stored import kept_runs, wrong
+    from benchmarks.study.stored import wrong
 
     good = True
     for folder in kept_runs():

@@ -10,7 +10,9 @@ from typing import Any
 
 import pandas as pd
 
+from benchmarks import ROOT
 from benchmarks.data.files import read_npz
+from benchmarks.results import KEPT_RUNS
 from benchmarks.results.files import damaged, read_any_json, read_csv, read_json, read_parquet
 from benchmarks.results.tidy import canonical_g_tau, read_table
 from benchmarks.results.types import Chosen
@@ -145,6 +147,12 @@ def find_run(name: str | None, results: Path, finished: bool = True) -> Path:
     known = ", ".join(sorted(file.parent.name for file in runs)) or "none yet; start one with `make quick`"
     kind = "finished runs" if finished else "runs"
     raise FileNotFoundError(f"no run{f' {name}' if name else ''} in {results}; {kind}: {known}")
+
+
+def kept_runs() -> list[Path]:
+    """The folders of the reference, of beyond and of the replications."""
+    named = [ROOT / "results" / name for name in KEPT_RUNS]
+    return named + sorted(path.parent for path in (ROOT / "results" / "replications").glob("[!.]*/trials.parquet"))
 
 
 def _conventions(path: Path) -> pd.DataFrame:

@@ -188,7 +188,7 @@ def unproven(folder: Path, trials: pd.DataFrame) -> dict[Group, pd.DataFrame]:
     groups = {}
     for (model, has_series, old), part in trials.assign(series=series).groupby(["model", "series", "code"]):
         now = code.of_model(str(model), bool(has_series))
-        if old not in equal_codes(folder, str(model), now):
+        if old not in equal_codes([folder], str(model), now):
             groups[str(model), str(old), now] = part.drop(columns="series")
     return groups
 

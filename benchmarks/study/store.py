@@ -2,8 +2,9 @@
 
 A trial is used again only where everything it depends on is the same (`results.types.Parts`): seed, data, split,
 settings, search space, code, numerics and kind of device. Trials come from the run's own journals and from the table of
-the finished run that the configuration names under `known`. Code that was proven to give the same trials (codes.json)
-counts as the same. A failed trial is never used again, and a damaged one is a missing one.
+the finished run that the configuration names under `known`. Code that was proven to give the same trials (codes.json,
+of this run, of that one or of any kept run) counts as the same. A failed trial is never used again, and a damaged one
+is a missing one.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from benchmarks.config import Config
 from benchmarks.data.files import replacing
 from benchmarks.data.splits import Split
 from benchmarks.results.files import read_csv, read_json, read_parquet
+from benchmarks.results.folder import kept_runs
 from benchmarks.results.types import DamagedRow, Parts, Trial, trials_frame
 from benchmarks.study import plan
 
@@ -45,6 +47,7 @@ class Store:
         self._datasets: dict[str, data.Dataset] = {}
         self._shared: dict[tuple[str, str], Parts] = {}
         self._splits: dict[tuple[str, int], str] = {}
+        self._codes: dict[tuple[str, str], list[str]] = {}
 
     @classmethod
     def of_run(cls, run: Path) -> Self:
@@ -104,9 +107,11 @@ class Store:
         return self.dataset(dataset).sha256()
 
     def equal_codes(self, model: str, now: str) -> list[str]:
-        """This code, and the codes whose trials it was proven to give, here or in the run named by `known`."""
-        places = [self.run, *([self.known] if self.known else [])]
-        return list(dict.fromkeys(old for place in places for old in equal_codes(place, model, now)))
+        """This code, and the codes whose trials it was proven to give."""
+        if (model, now) not in self._codes:
+            folders = [self.run, *([self.known] if self.known else [])]
+            self._codes[model, now] = equal_codes(folders, model, now)
+        return self._codes[model, now]
 
     # Which trials may be used
 
@@ -361,9 +366,13 @@ def read_codes(folder: Path) -> dict[str, list[dict[str, Any]]]:
     return read_json(path) if path.is_file() else {}
 
 
-def equal_codes(folder: Path, model: str, now: str) -> list[str]:
-    """This code, and the codes whose trials it was proven to give; a proof without trials run again is none."""
-    proofs = [proof for proof in read_codes(folder).get(model, []) if proof["rows"]]
+def equal_codes(folders: Iterable[Path], model: str, now: str) -> list[str]:
+    """This code, and the codes whose trials it was proven to give, in these folders or in any kept run.
+
+    A proof without trials that were run again is none.
+    """
+    everywhere = dict.fromkeys([*folders, *kept_runs()])
+    proofs = [proof for folder in everywhere for proof in read_codes(folder).get(model, []) if proof["rows"]]
     codes = [now]
     for known in codes:  # grows while it is read: equal to equal is equal
         codes += [p["equals"] for p in proofs if p["code"] == known and p["equals"] not in codes]

@@ -16,11 +16,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchmarks import ROOT, data
+from benchmarks import data
 from benchmarks.config import Config
 from benchmarks.data.files import replacing, sha256_of
 from benchmarks.data.splits import make_split
-from benchmarks.results import KEPT_RUNS
 from benchmarks.results.files import read_csv
 from benchmarks.results.folder import Results, read_results, split_sources
 from benchmarks.results.published import published_cells
@@ -37,12 +36,6 @@ CELL = ["table", "dataset", "model", "metric", "g_tau"]
 TEST = ["dataset", "metric", "g_tau", "model", "reference"]
 ROUNDED = 1e-9  # means of the same scores, summed in another order
 FINISHED = ("cells.csv", "scores.csv", "conventions.csv", "tests.csv")  # of a run that is not in progress
-
-
-def kept_runs() -> list[Path]:
-    """The folders of the reference, of beyond and of the replications."""
-    named = [ROOT / "results" / name for name in KEPT_RUNS]
-    return named + sorted(path.parent for path in (ROOT / "results" / "replications").glob("[!.]*/trials.parquet"))
 
 
 def wrong(run: Path) -> Iterator[str]:

@@ -209,7 +209,7 @@ def test_code_that_gives_the_rows_again_is_adopted(
     proofs = read_codes(folder)
     assert set(proofs) == {"deepsurv"}
     assert proofs["deepsurv"][0]["rows"] == ["simulated/deepsurv/1/0", "simulated/deepsurv/1/1"]
-    assert equal_codes(folder, "deepsurv", now) == [now, "0" * 12]
+    assert "0" * 12 in equal_codes([folder], "deepsurv", now)
     assert adopted(folder, "--n", "1") == 0  # SODEN is left to prove
     assert set(read_codes(folder)) == {"deepsurv", "soden"}
     assert "deepsurv" not in capsys.readouterr().out

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 from support.replications import write_replications
 from support.run_folder import write_run
 
@@ -48,6 +49,13 @@ def test_the_chain_goes_from_the_cell_to_the_machine(made: Path, capsys: pytest.
     assert "Python 3.11.0, torch 2.13.0" in out
     assert "pins sha256 cdcdcdcdcdcdcdcd" in out
     assert lines[-1] == "again        python -m benchmarks verify cell support ctd 0.4 soden --run made"
+
+
+def test_a_model_without_hyper_parameters_and_the_source_of_the_data(capsys: pytest.CaptureFixture[str]) -> None:
+    out = said(capsys, ROOT, "support", "ctd", "0.4", "cox", "--run", "reference")
+    assert "hyper-parameters" not in out
+    assert "proven to give the same rows" in out
+    assert "data         SUPPORT as preprocessed by Katzman et al. (2018)" in out
 
 
 def test_printed_names_in_any_case_are_understood(made: Path, capsys: pytest.CaptureFixture[str]) -> None:

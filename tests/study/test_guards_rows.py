@@ -170,8 +170,8 @@ def test_rows_of_code_proven_equal_count_and_others_do_not(tmp_path: Path, ran: 
     assert len(ran) == 2  # proven for another model, or without a trial that was run again
     store.add_code(folder, "deepsurv", proof | {"code": now, "equals": "between"})
     store.add_code(folder, "deepsurv", proof | {"code": "between", "equals": "c0ffee"})
-    assert store.equal_codes(folder, "deepsurv", now) == [now, "between", "c0ffee"]
-    assert store.equal_codes(folder, "deepsurv", "c0ffee") == ["c0ffee"]  # new code gives old rows, not the reverse
+    assert {now, "between", "c0ffee"} <= set(store.equal_codes([folder], "deepsurv", now))
+    assert store.equal_codes([folder], "deepsurv", "c0ffee") == ["c0ffee"]  # new code gives old rows, not the reverse
     searching(tmp_path / "c", known=known).run("0000", [(1, 0)])
     assert len(ran) == 2
 

@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.__main__ import main
 from benchmarks.config import Config
-from benchmarks.results.folder import read_results
+from benchmarks.results.folder import kept_runs, read_results
 from benchmarks.results.types import Trial, read_trials, trials_frame
 from benchmarks.study import stored, verify
 from benchmarks.study.evaluate import choose
@@ -82,7 +82,7 @@ def part(trials: list[Trial], **changes: Any) -> list[Trial]:
     return first(trials, parts=replace(one.parts, **changes))
 
 
-@pytest.mark.parametrize("kept", stored.kept_runs(), ids=lambda path: path.name)
+@pytest.mark.parametrize("kept", kept_runs(), ids=lambda path: path.name)
 def test_the_files_of_a_kept_run_are_those_of_its_manifest(kept: Path) -> None:
     """Where this fails, a kept file was changed: on purpose? Then `python -m benchmarks reference seal`."""
     assert list(stored.manifest_differences(kept)) == []
