@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import warnings
 from dataclasses import asdict
@@ -23,25 +24,30 @@ if TYPE_CHECKING:
 Estimator = TypeVar("Estimator", bound="SODEN")
 
 FORMAT = 2  # counts up when an older `load` could no longer read what `save` writes; all up to it are read
+MARK = b"\nsha256 "  # after torch's bytes, before their digest; soden 1 wrote none
 
 
 def write(path: str | Path, state: dict[str, Any]) -> None:
     """To a file, through memory: on a full disk torch's own writer fails with a riddle, a plain write says why."""
     buffer = io.BytesIO()
     torch.save(state | {"format": FORMAT}, buffer)
-    Path(path).write_bytes(buffer.getvalue())
+    content = buffer.getvalue()
+    Path(path).write_bytes(content + MARK + hashlib.sha256(content).hexdigest().encode())
 
 
 def read(path: str | Path, owner: str) -> dict[str, Any]:
     """What `owner.save` wrote; anything else is refused in our words, for torch's advise to turn safety off."""
-    content = io.BytesIO(Path(path).read_bytes())  # no such file: Python's own words
+    whole = Path(path).read_bytes()  # no such file: Python's own words
+    content, mark, digest = whole.rpartition(MARK)
     try:
+        if mark and hashlib.sha256(content).hexdigest().encode() != digest:
+            raise ValueError("a bit was flipped")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torch's, about files that are refused below
-            state: dict[str, Any] = torch.load(content, map_location="cpu", weights_only=True)
+            state: dict[str, Any] = torch.load(io.BytesIO(content or whole), map_location="cpu", weights_only=True)
     except Exception:  # torch and pickle raise many kinds
         raise ValueError(
-            f"{path} is not a file that {owner}.save wrote, or it is cut off ({content.getbuffer().nbytes:,} bytes). "
+            f"{path} is not a file that {owner}.save wrote, or it is damaged or cut off ({len(whole):,} bytes). "
             "Nothing in it was run. Copy it again, or save the model again"
         ) from None  # a traceback would show torch's advice after all
     kind = state.get("estimator") if isinstance(state, dict) else None
@@ -102,6 +108,9 @@ def _rebuilt(state: dict[str, Any], cls: type[Estimator], hazard: type[Hazard] |
     estimator.hazard, kind = hazard, cls._model_class
     if hazard is not None:
         kind = type(hazard.__name__, (kind,), {"hazard_class": hazard})
+    weights = [tensor for model in state["models"] for tensor in model["weights"].values()]
+    if not all(bool(tensor.isfinite().all()) for tensor in weights):
+        raise ValueError("its weights are not all finite")
     estimator.models_ = [kind.from_state(model) for model in state["models"]]
     estimator.scalings_ = []
     estimator.reports_ = [FitReport(**report) for report in state["reports"]]

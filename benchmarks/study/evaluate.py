@@ -20,6 +20,7 @@ from benchmarks.metrics.base import CONVENTIONS, Outcome
 from benchmarks.metrics.evaluate import evaluate_all
 from benchmarks.metrics.weights import weights
 from benchmarks.results import privacy
+from benchmarks.results.files import write_parquet
 from benchmarks.results.types import Chosen, Score, Trial
 from benchmarks.study.search import Search
 from soden.types import FloatArray, SurvivalData
@@ -155,8 +156,7 @@ def write(out: Evaluation, scores: Path, chosen: Path) -> None:
     with replacing(scores.with_suffix(".json")) as part:
         rest = {"curves": out.curves, "risk_groups": out.risk_groups, "weights": out.weights}
         part.write_text(json.dumps(rest))
-    with replacing(scores) as part:
-        scores_frame(out.scores).to_parquet(part, index=False)
+    write_parquet(scores_frame(out.scores), scores)
 
 
 def scores_frame(scores: Iterable[Score]) -> pd.DataFrame:

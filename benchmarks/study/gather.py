@@ -11,7 +11,7 @@ import pandas as pd
 from benchmarks.config import Config
 from benchmarks.data.files import replacing
 from benchmarks.data.registry import convention_of
-from benchmarks.results.files import read_json, read_parquet
+from benchmarks.results.files import read_json, read_parquet, write_parquet
 from benchmarks.results.names import REFERENCE
 from benchmarks.results.statistics import compare, summarise
 from benchmarks.results.types import trials_frame
@@ -90,5 +90,4 @@ def gather(
     ):
         with replacing(out / name) as part:
             frame.to_csv(part, index=False)
-    with replacing(out / "trials.parquet") as part:
-        trials.to_parquet(part, index=False)
+    write_parquet(trials, out / "trials.parquet")

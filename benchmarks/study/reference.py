@@ -21,6 +21,7 @@ import pandas as pd
 from benchmarks import ROOT, code, data
 from benchmarks.data.files import replacing
 from benchmarks.results import KEPT_RUNS
+from benchmarks.results.files import read_parquet, write_parquet
 from benchmarks.results.folder import read_results
 from benchmarks.results.privacy import refuse_credentialed
 from benchmarks.results.types import Trial, read_trials, trials_frame
@@ -110,10 +111,9 @@ def _of_no_machine(staging: Path, name: str) -> None:
     known = Path(config.get("known", "")).name
     config["known"] = f"results/{known}" if known in others else ""
     (staging / "config.json").write_text(json.dumps(config, indent=1, sort_keys=True))
-    trials = read_trials(pd.read_parquet(staging / "trials.parquet"))
+    trials = read_trials(read_parquet(staging / "trials.parquet"))
     named = [replace(trial, taken_from=trial.taken_from if trial.taken_from in others else "") for trial in trials]
-    with replacing(staging / "trials.parquet") as part:
-        trials_frame(named).to_parquet(part, index=False)
+    write_parquet(trials_frame(named), staging / "trials.parquet")
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -128,7 +128,7 @@ def _copy(source: Path, target: Path) -> None:
 
 def _write_further(run: Path, staging: Path) -> None:
     """Trials of the journals beyond those the run's numbers rest on: `known` goes on from them."""
-    used = pd.read_parquet(run / "trials.parquet")
+    used = read_parquet(run / "trials.parquet")
     keys = set(zip(used["dataset"], used["model"], used["split"], used["trial"], strict=True))
     identities = set(used["identity"])
     further: dict[tuple[str, str, int, int], Trial] = {}
@@ -138,8 +138,7 @@ def _write_further(run: Path, staging: Path) -> None:
             if key not in keys and trial.status != "failed" and trial.identity in identities:
                 further[key] = trial
     if further:
-        with replacing(staging / FURTHER) as part:
-            trials_frame([further[key] for key in sorted(further)]).to_parquet(part, index=False)
+        write_parquet(trials_frame([further[key] for key in sorted(further)]), staging / FURTHER)
 
 
 # The chosen models

@@ -18,15 +18,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
-import pandas as pd
-
 from benchmarks import code, data, numerics, registry
 from benchmarks.config import Config
 from benchmarks.data.files import replacing
 from benchmarks.data.splits import Split
-from benchmarks.results.files import read_csv, read_json, read_parquet
+from benchmarks.results.files import damaged as damaged_file
+from benchmarks.results.files import read_csv, read_json, read_parquet, write_parquet
 from benchmarks.results.folder import kept_runs
-from benchmarks.results.types import DamagedRow, Parts, Trial, trials_frame
+from benchmarks.results.types import DamagedRow, Parts, Trial, read_trials, trials_frame
 from benchmarks.study import plan
 
 CODES = "codes.json"  # in a run's folder: which code was proven to give the trials of another
@@ -324,8 +323,7 @@ def _drop_torn_end(path: Path) -> None:
 
 def write_chunk(trials: list[Trial], path: Path) -> None:
     """Write the table of a job's trials."""
-    with replacing(path) as part:
-        trials_frame(trials).to_parquet(part, index=False)
+    write_parquet(trials_frame(trials), path)
 
 
 def read_chunks(paths: Iterable[Path]) -> list[Trial]:
@@ -333,14 +331,11 @@ def read_chunks(paths: Iterable[Path]) -> list[Trial]:
     trials: list[Trial] = []
     for path in paths:
         try:
-            trials += [Trial.from_row(row) for row in pd.read_parquet(path).to_dict("records")]
+            trials += read_trials(read_parquet(path))
         except FileNotFoundError:
             raise FileNotFoundError(f"no table of trials {path}; `python -m benchmarks run` makes it") from None
-        except (OSError, ValueError, KeyError, TypeError, NotImplementedError) as error:  # of a damaged file
-            raise ValueError(
-                f"{path} is not a readable table of trials ({error}); delete it and run again: the journal beside it "
-                "has every finished trial"
-            ) from error
+        except DamagedRow as error:
+            raise damaged_file(path, error) from error
     return sorted(trials, key=lambda trial: trial.pair)
 
 

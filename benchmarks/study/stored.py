@@ -20,7 +20,7 @@ from benchmarks import data
 from benchmarks.config import Config
 from benchmarks.data.files import replacing, sha256_of
 from benchmarks.data.splits import make_split
-from benchmarks.results.files import read_csv
+from benchmarks.results.files import read_csv, read_parquet
 from benchmarks.results.folder import Results, read_results, split_sources
 from benchmarks.results.published import published_cells
 from benchmarks.results.tidy import read_table
@@ -43,7 +43,7 @@ def wrong(run: Path) -> Iterator[str]:
     config = replace(Config.of_run(run), known="", device="cpu")
     yield from manifest_differences(run)
     trials: list[Trial] = []
-    for row in pd.read_parquet(run / "trials.parquet").to_dict("records"):
+    for row in read_parquet(run / "trials.parquet").to_dict("records"):
         try:
             trials.append(Trial.from_row(row))
         except DamagedRow as error:
@@ -66,7 +66,7 @@ def wrong(run: Path) -> Iterator[str]:
 def stale(run: Path, config: Config, datasets: list[str]) -> Iterator[str]:
     """What a finished run holds that its configuration does not ask for, or that does not follow from its trials."""
     store = Store(run, config)
-    trials = list(read_trials(pd.read_parquet(run / "trials.parquet")))
+    trials = list(read_trials(read_parquet(run / "trials.parquet")))
     yield from _plan(replace(config, datasets=tuple(datasets)), trials, finished=True)
     for trial in trials:
         if trial.status != "failed" and (why := store.why_not(trial)):

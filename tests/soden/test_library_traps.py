@@ -158,7 +158,7 @@ def test_files_that_are_no_models_are_refused_in_our_words(tmp_path):
         if content is not None:
             (tmp_path / name).write_bytes(content)
         with pytest.raises(
-            ValueError, match=rf"{name} is not a file that SODENPH\.save wrote, or it is cut off"
+            ValueError, match=rf"{name} is not a file that SODENPH\.save wrote, or it is damaged or cut off"
         ) as caught:
             SODENPH.load(tmp_path / name)
         assert "Nothing in it was run" in str(caught.value)

@@ -142,27 +142,3 @@ def stopping(left: list[int]) -> Any:
 def uneven_run() -> tuple[Any, dict[int, Any]]:
     dataset, split = uneven()
     return dataset, {1: split, 2: uneven(seed=1)[1]}
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A journal and a table of the same trials."""
-    folder = tmp_path_factory.mktemp("flip")
-    written(folder / "whole.jsonl")
-    store.write_chunk(ROWS, folder / "whole.parquet")
-    return folder
-
-
-@settings(max_examples=60, deadline=None)
-@given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
-def test_a_flipped_bit_is_never_used(place: float, bit: int, files: Path) -> None:
-    """In a journal the trial is missing or as it was; a table reads as it was or not at all."""
-    whole = {row.trial: row.digest for row in ROWS}
-    for name in ("whole.jsonl", "whole.parquet"):
-        content = bytearray((files / name).read_bytes())
-        content[int(place * len(content))] ^= 1 << bit
-        (files / f"flipped{Path(name).suffix}").write_bytes(content)
-    assert all(whole[row.trial] == row.digest for row in store.read_journal(files / "flipped.jsonl"))
-    with contextlib.suppress(ValueError, OSError):
-        rows = store.read_chunks([files / "flipped.parquet"])
-        assert len(rows) != len(ROWS) or [row.digest for row in rows] == list(whole.values())
