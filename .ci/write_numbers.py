@@ -1,4 +1,4 @@
-"""Write the numbers of README.md and docs/findings.rst from the results: `make numbers`; `--check` only compares.
+"""Write the numbers of README.md and docs from the results: `make numbers`; `--check` only compares.
 
 A block stands between `<!-- numbers: NAME -->` and `<!-- numbers end -->` in Markdown, between `.. numbers: NAME` and
 `.. numbers end` in reStructuredText. Each NAME is a function here that returns its text.
@@ -38,9 +38,9 @@ from benchmarks.results.replications import read_searches
 from benchmarks.results.statistics import ALPHA
 
 REFERENCE, BEYOND = ROOT / "results" / "reference", ROOT / "results" / "beyond"
-FILES = ("README.md", "docs/findings.rst")
+FILES = ("README.md", "docs/findings.rst", "docs/reproduce.rst", "docs/benchmark.rst")
 BLOCK = re.compile(r"(?:<!-- |\.\. )numbers: (\w+)(?: -->)?\n(.*?)(?=(?:<!-- |\.\. )numbers end)", re.DOTALL)
-SHOWN = ("support ctd 0.4 soden", (0, 1, 2, -1))  # an `explain` and the lines of it that README shows
+SHOWN = ("support ctd 0.4 soden", (0, 1, 2, -1))  # an `explain` and its lines that docs/benchmark.rst shows
 
 
 def table(name: str) -> pd.DataFrame:
@@ -75,22 +75,20 @@ def _leads(run: Results) -> str:
     for dataset in ("support", "metabric"):
         part = tests[tests["dataset"] == dataset]
         ahead, plain, both = part["gain"] < 0, part["p_value"] < ALPHA, part["p_corrected_holm"] < ALPHA
-        texts.append(
-            f"on {dataset_label(dataset)} SODEN's C is the higher one in {ahead.sum()} of {len(part)} comparisons with "
-            f"Cox, DeepSurv and Cox-Time, significantly by the plain test in {(ahead & plain).sum()}, and in "
-            f"{(ahead & both).sum()} after Holm's and Nadeau and Bengio's corrections"
+        counts = (ahead & plain).sum(), (ahead & both).sum()
+        words = (
+            "(in {}, in {})" if texts else "(significant in {}, after Holm's and Nadeau and Bengio's corrections in {})"
         )
-    return (text := "; ".join(texts))[0].upper() + text[1:] + "."
+        texts.append(f"in {ahead.sum()} of {len(part)} comparisons on {dataset_label(dataset)} {words.format(*counts)}")
+    return f"SODEN's Cᵗᵈ is higher than that of Cox, DeepSurv and Cox-Time {' and '.join(texts)}."
 
 
 def headline() -> str:
     """The main metrics of every model, ours beside the paper's."""
     cells = table("agreement.csv")
     columns = [(dataset, metric) for dataset in ("support", "metabric") for metric in ("ctd", "ibs", "nll")]
-    heads = [
-        f"{dataset_label(dataset)} C^td" if metric == "ctd" else metric_label(metric) for dataset, metric in columns
-    ]
-    lines = ["| " + " | ".join(["", *heads]).strip() + " |", "|" + "---|" * (1 + len(columns))]
+    heads = ["model", *(f"{dataset_label(dataset)} {metric_label(metric)}" for dataset, metric in columns)]
+    lines = [".. csv-table::", f"   :header: {', '.join(heads)}", ""]
     for model, label in MODELS.items():
         row = [label]
         for dataset, metric in columns:
@@ -100,7 +98,7 @@ def headline() -> str:
             row.append(
                 "" if found.empty else "{} ({})".format(*(short(found[k].iloc[0]) for k in ("mean", "paper_mean")))
             )
-        lines.append("| " + " | ".join(row) + " |")
+        lines.append(f"   {', '.join(row)}".rstrip())
     return "\n".join(lines) + "\n"
 
 
@@ -131,9 +129,8 @@ def explain() -> str:
         benchmarks(["explain", *words.split(), "--run", "reference"])
     printed = [line.rstrip() for line in out.getvalue().splitlines() if line.strip()]
     first, last = [printed[i] for i in lines[:-1]], printed[lines[-1]]
-    return (
-        "\n".join(["```", f"$ python -m benchmarks explain {words} --run reference", *first, "...", last, "```"]) + "\n"
-    )
+    shown = [f"$ python -m benchmarks explain {words} --run reference", *first, "...", last]
+    return "\n".join([".. code-block:: console", "", *(f"   {line}" for line in shown), ""])
 
 
 def switches() -> str:

@@ -14,7 +14,7 @@ from benchmarks.report.agreement import (
     signed_differences,
     tally,
 )
-from benchmarks.report.claims.check import UNTESTED, statements
+from benchmarks.report.claims.check import NOT_ONCE, ONCE, SIMULATED, UNTESTED, statements
 from benchmarks.report.claims.check import VERDICTS as CLAIM_VERDICTS
 from benchmarks.report.conventions import Comparison, summary
 from benchmarks.report.grid import metric_grid, other_metrics
@@ -50,6 +50,8 @@ LINKS = {
     "The paper, arXiv 2008.08637 (JMLR volume 23, 2022)": "https://arxiv.org/abs/2008.08637",
     "The authors' code": "https://github.com/jiaqima/SODEN",
 }
+# Verdicts as sentences about several values or statements.
+PLURALS = {"holds": "hold", "fails": "fail", ONCE: "held in this one search", NOT_ONCE: "did not"}
 ELSEWHERE = ("dcal",)  # D-calibration, a test, has a table of its own
 
 
@@ -104,25 +106,36 @@ def paragraph(run: Results, rows: pd.DataFrame, claims: pd.DataFrame) -> str:
     if found.credentialed:
         texts[0] += f"; {found.credentialed} need credentialed data and were not run"
     if len(gaps):
-        apart = f"{gaps.median():.3f} in the median and {gaps.max():.3f} at most"
+        apart = f"{gaps.median():.3f} in the median and by {gaps.max():.3f} at most"
         texts.append(f"The run {run.name} differs from the published values by {apart}")
     if n := sum(found.unsearched.values()):
         texts.append(f"Of the {n} values of Cox, which has no search, {_counts(found.unsearched)}")
     if n := sum(found.searched.values()):
         reasons = rows.loc[(rows["verdict"] == NO_VERDICT) & rows["difference"].notna(), "why"].unique()
-        if set(found.searched) == {NO_VERDICT} and len(reasons) == 1:
-            texts.append(f"The {n} values of models with a search get no verdict: {reasons[0]}")
-        else:
+        if set(found.searched) != {NO_VERDICT} or len(reasons) > 1:
             texts.append(f"Of the {n} values of models with a search, {_counts(found.searched)}")
-    by_set = claims[claims["verdict"] != UNTESTED].groupby("dataset", sort=False)["verdict"]
-    counted = [f"{dataset_label(str(d))} {_counts(v.value_counts().to_dict())}" for d, v in by_set]
-    if counted:
-        texts.append(f"Statements of the paper, by data set: {'; '.join(sorted(counted, reverse=True))}")
+        elif reasons[0].endswith(f"of {NEEDED} replications"):
+            finished = reasons[0].split()[0]
+            texts.append(
+                f"The {n} values of models with a search have no verdict yet: it needs {NEEDED} replications of the "
+                f"whole search, of which {finished} are finished"
+            )
+        else:
+            texts.append(f"The {n} values of models with a search get no verdict: {reasons[0]}")
+    by_set = dict(list(claims[claims["verdict"] != UNTESTED].groupby("dataset", sort=False)["verdict"]))
+    names = in_order(by_set, [*DATASETS, SIMULATED])
+    if names:
+        counted = [
+            f"{'the simulation' if name == SIMULATED else dataset_label(name)}: "
+            f"{_counts(by_set[name].value_counts().to_dict())}"
+            for name in names
+        ]
+        texts.append(f"Statements of the paper, by data set: {'; '.join(counted)}")
     return ". ".join(texts) + "."
 
 
 def _counts(numbers: Mapping[str, int]) -> str:
-    return ", ".join(f"{n} {verdict}" for verdict, n in numbers.items())
+    return ", ".join(f"{n} {PLURALS.get(verdict, verdict)}" for verdict, n in numbers.items())
 
 
 def _and(names: Sequence[str]) -> str:

@@ -25,6 +25,16 @@ def test_no_picture_is_kept_twice_but_what_readme_and_docs_show() -> None:
             assert f"figures/{path.parent.name}/{path.name}" in shown
 
 
+def test_readme_is_a_front_page() -> None:
+    text = (ROOT / "README.md").read_text()
+    assert len(text.split()) <= 1200
+    glossary, numbers = text.index("## Six terms"), text.index("<!-- numbers: counts -->")
+    assert glossary < numbers
+    assert text[glossary:numbers].split("##")[1].count("\n| ") == 1 + 6  # the head and six terms
+    assert all(f"`{command}`" in text for command in ("make quick", "make test", "make verify"))
+    assert text.count("![") == 1
+
+
 def test_a_missing_latex_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     latex = tmp_path / "pdflatex"
     latex.write_text('#!/bin/sh\necho "! LaTeX Error: File \\`multirow.sty\' not found."\nexit 1\n')
