@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from benchmarks.report.agreement import (
+    CELL,
     NO_VERDICT,
     NOT_RUN,
     VERDICTS,
@@ -39,7 +40,7 @@ from benchmarks.results.names import (
     model_order,
 )
 from benchmarks.results.ranks import Ranking, rankings
-from benchmarks.results.replications import NEEDED, enough, how_many
+from benchmarks.results.replications import NEEDED, enough, how_many, replication_folders
 from benchmarks.results.statistics import ALPHA
 from benchmarks.results.yardstick import read_error_rates
 
@@ -57,20 +58,26 @@ ELSEWHERE = ("dcal",)  # D-calibration, a test, has a table of its own
 
 def head(run: Results, rows: pd.DataFrame, claims: pd.DataFrame) -> Row:
     """The first screen."""
-    cells, by_set = rows["verdict"].value_counts(), claims["verdict"].value_counts()
-    efforts = efforts_of(run)
+    values = rows.drop_duplicates(CELL)
+    by_value, by_claim = values["verdict"].value_counts(), claims["verdict"].value_counts()
+    efforts, below = efforts_of(run), shortfalls(run)
+    found = tally(rows)
     return {
         "run": run.name,
         "tier": run.config["tier"],
-        "cells": len(rows),
-        "tally": [{"verdict": v, "n": int(cells.get(v, 0)), "why": _why(rows, v)} for v in VERDICTS],
-        "distinct": tally(rows),
-        "replications": {"needed": NEEDED, "enough": enough(), "words": how_many()},
-        "claims": [{"verdict": v, "n": int(by_set.get(v, 0))} for v in CLAIM_VERDICTS],
+        "tally": [{"verdict": v, "n": int(by_value.get(v, 0)), "why": _why(values, v)} for v in VERDICTS],
+        "waiting": NO_VERDICT in found.searched and not below and not enough(),
+        "distinct": found,
+        "replications": {
+            "needed": NEEDED,
+            "finished": len(replication_folders()),
+            "enough": enough(),
+            "words": how_many(),
+        },
+        "claims": [{"verdict": v, "n": int(by_claim.get(v, 0)), "why": ""} for v in CLAIM_VERDICTS],
         "n_claims": len(statements()),
-        "n_claim_sets": len(claims),
         "efforts": efforts,
-        "below": shortfalls(run),
+        "below": below,
         "marks": {m: [e.label for e in efforts if e.mark == m] for m in sorted(set(run.marks.values()))},
         "missing": [dataset_label(n) for n, note in run.notes.items() if not note.get("available", True)],
         "convention": conventions(run),
@@ -93,15 +100,15 @@ def conventions(run: Results) -> str:
 
 
 def _why(rows: pd.DataFrame, verdict: str) -> str:
-    """Why values were not run or compared, if all of them have one reason."""
+    """Why values were not run or not judged, if all of them have one reason."""
     reasons = rows.loc[rows["verdict"] == verdict, "why"].unique()
-    return str(reasons[0]) if verdict == NOT_RUN and len(reasons) == 1 else ""
+    return str(reasons[0]) if verdict in (NOT_RUN, NO_VERDICT) and len(reasons) == 1 else ""
 
 
 def paragraph(run: Results, rows: pd.DataFrame, claims: pd.DataFrame) -> str:
     """What was found, in sentences that can be quoted."""
     found, sets = tally(rows), [dataset_label(d) for d in dataset_names(run) if d in PAPER_SPLITS]
-    gaps = rows.drop_duplicates(["dataset", "model", "metric", "g_tau"])["difference"].abs().dropna()
+    gaps = rows.drop_duplicates(CELL)["difference"].abs().dropna()
     texts = [f"{found.tried} of the {found.values} distinct values in the paper's tables were tried, on {_and(sets)}"]
     if found.credentialed:
         texts[0] += f"; {found.credentialed} need credentialed data and were not run"
@@ -198,7 +205,7 @@ def error_rates(rows: pd.DataFrame) -> list[Row]:
 
 def signed_rows(rows: pd.DataFrame) -> list[Row]:
     """Mean signed differences of each model, and how many of its values got which verdict."""
-    compared = rows[rows["difference"].notna()].drop_duplicates(["dataset", "model", "metric", "g_tau"])
+    compared = rows[rows["difference"].notna()].drop_duplicates(CELL)
     out = []
     for row in signed_differences(rows).to_dict("records"):
         of_model = compared[(compared["dataset"] == row["dataset"]) & (compared["model"] == row["model"])]

@@ -166,7 +166,8 @@ def legend(figure: Figure, handles: Sequence[Artist], fontsize: float = 7.5, **k
     """One legend for all panels, above them, in as many columns as fit."""
     longest = max(len(str(handle.get_label())) for handle in handles)
     entry = (0.54 * longest + 4.5) * fontsize / 72  # inches: letters, the line before them and the gap after
-    columns = max(1, min(len(handles), int(figure.get_figwidth() / entry)))
+    most = max(1, min(len(handles), int(figure.get_figwidth() / entry)))
+    columns = -(-len(handles) // -(-len(handles) // most))  # as even rows as there must be
     figure.legend(handles=list(handles), loc="outside upper center", ncols=columns, fontsize=fontsize, **kwargs)
 
 
