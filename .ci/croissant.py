@@ -87,10 +87,8 @@ COLUMNS = {
 
 def describe(root: Path, cff: dict[str, Any]) -> dict[str, Any]:
     """The description of every kept run's table of trials."""
-    tables = sorted((root / "results").glob("*/trials.parquet")) + sorted(
-        (root / "results" / "replications").glob("*/trials.parquet")
-    )
-    kept = [path for path in tables if path.parent.name in ("reference", "beyond") or "replications" in path.parts]
+    kept = [root / "results" / name / "trials.parquet" for name in ("beyond", "reference")]
+    kept += sorted((root / "results" / "replications").glob("*/trials.parquet"))
     return {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
@@ -129,6 +127,7 @@ def _records(path: Path, root: Path) -> dict[str, Any]:
     file = path.relative_to(root / "results").as_posix()
     run = path.parent.relative_to(root / "results").as_posix()
     table = pq.ParquetFile(path)
+    finished = (path.parent / "conventions.csv").is_file()  # the last file of a search: scores of its chosen trials
     fields = [
         {
             "@type": "cr:Field",
@@ -144,7 +143,7 @@ def _records(path: Path, root: Path) -> dict[str, Any]:
         "@type": "cr:RecordSet",
         "@id": run,
         "name": run,
-        "description": f"{table.metadata.num_rows} trials",
+        "description": f"{table.metadata.num_rows} trials" + ("" if finished else " of a search that goes on"),
         "key": [{"@id": f"{run}/{name}"} for name in ("dataset", "model", "split", "trial")],
         "field": fields,
     }

@@ -37,14 +37,8 @@ def packed_again(archive: Path, time: int) -> None:
     text = io.BytesIO()
     with tarfile.open(archive) as source, tarfile.open(fileobj=text, mode="w", format=tarfile.PAX_FORMAT) as target:
         for member in sorted(source.getmembers(), key=lambda member: member.name):
-            member.mtime, member.uid, member.gid, member.uname, member.gname, member.pax_headers = (
-                time,
-                0,
-                0,
-                "",
-                "",
-                {},
-            )
+            member.mtime, member.uid, member.gid = time, 0, 0
+            member.uname, member.gname, member.pax_headers = "", "", {}
             member.mode = 0o755 if member.isdir() else 0o644
             target.addfile(member, source.extractfile(member) if member.isfile() else None)
     archive.write_bytes(gzip.compress(text.getvalue(), 9, mtime=time))

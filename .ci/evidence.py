@@ -2,7 +2,7 @@
 
 Validators are no part of the environment: each is installed at its pinned version, from wheels alone, into a folder of
 its own under .venv/validators. `--full` adds what takes minutes and gigabytes: the dry run with hashes against a plain
-registry, and a bare Debian that runs `make quick`. `--out FILE` writes the table as Markdown as well.
+registry, and a bare Debian that runs `make quick`.
 """
 
 from __future__ import annotations
@@ -93,25 +93,21 @@ def run(*words: str | Path, cwd: Path = ROOT, **environ: str) -> str:
     return done.stdout
 
 
+def our_tests(file: str, words: str) -> None:
+    """Run the tests of a file whose names hold these words, joined by `or`; raise if one fails or none was run."""
+    run(sys.executable, "-m", "pytest", "-q", f"tests/{file}", "-k", words, "-m", "not slow")
+
+
 def validator(name: str) -> Path:
     """The folder of an installed validator: an environment, or the unpacked package where only its files are read."""
     folder = ROOT / ".venv" / "validators" / f"{name}-{VALIDATORS[name]}"
     if not (folder / "ready").exists():
-        pip = [
-            sys.executable,
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--only-binary",
-            ":all:",
-        ]
+        options = ["--quiet", "--disable-pip-version-check", "--only-binary", ":all:"]
         if name in DATA_ONLY:
-            pip += ["--no-deps", "--target", str(folder)]
+            pip = [sys.executable, "-m", "pip", "install", *options, "--no-deps", "--target", str(folder)]
         else:
             venv.create(folder, with_pip=True, clear=True)
-            pip[0] = str(folder / "bin" / "python")
+            pip = [str(folder / "bin" / "python"), "-m", "pip", "install", *options]
         if name in FROM_SOURCE:
             pip += ["--no-binary", FROM_SOURCE[name], "pyarrow"]  # pyarrow: what it reads parquet files with
         try:
@@ -144,7 +140,7 @@ def codemeta(_: Path) -> str:
 
 @check("Deposit", ".zenodo.json", "none in the registry; fields by our test")
 def zenodo(_: Path) -> str:
-    run(sys.executable, "-m", "pytest", "-q", "tests/workflow/test_metadata.py", "-k", "exist or one_place")
+    our_tests("workflow/test_metadata.py", "exist or one_place")
     return "fields are those of the deposit interface; not deposited, no DOI"
 
 
@@ -162,15 +158,8 @@ def _crate(name: str, folder: Path) -> str:
     """Pack a kept or finished run and validate the crate."""
     run(sys.executable, "-m", "benchmarks", "report", name, "--crate", "--out", folder)
     context = validator("rocrate") / "rocrate" / "data" / "ro-crate.jsonld"
-    options = [
-        "--profile-identifier",
-        "workflow-run-crate",
-        "--output-format",
-        "json",
-        "--output-file",
-        folder / "found",
-    ]
-    words = [validator("roc-validator") / "bin" / "python", "-c", ROC, context, "-y", "validate", *options]
+    words = [validator("roc-validator") / "bin" / "python", "-c", ROC, context, "-y", "validate"]
+    words += ["--profile-identifier=workflow-run-crate", "--output-format=json", f"--output-file={folder / 'found'}"]
     done = subprocess.run([*words, folder / "crate.zip"], cwd=folder, capture_output=True, text=True)
     if not (folder / "found").exists():
         raise ValueError(done.stdout + done.stderr)
@@ -195,7 +184,7 @@ def crate_of_quick(folder: Path) -> str:
 
 @check("Provenance", "no credentialed data in a crate", "our test")
 def crate_of_mimic(_: Path) -> str:
-    run(sys.executable, "-m", "pytest", "-q", "tests/report/test_crate.py")
+    our_tests("report/test_crate.py", "credentialed or patient")
     return "none packed"
 
 
@@ -218,23 +207,13 @@ def package(folder: Path) -> str:
 
 @check("Licences", "NOTICE", "our test: soden without scikit-survival")
 def licence(_: Path) -> str:
-    run(sys.executable, "-m", "pytest", "-q", "tests/workflow/test_metadata.py", "-k", "scikit_survival")
+    our_tests("workflow/test_metadata.py", "scikit_survival")
     return "import, fit and predict work with it blocked"
 
 
 @check("Pins", "requirements*.txt", "our test: every pin a wheel with a hash")
 def pins(_: Path) -> str:
-    run(
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "tests/workflow/test_packaging.py",
-        "-k",
-        "hash or kept_here",
-        "-m",
-        "not slow",
-    )
+    our_tests("workflow/test_packaging.py", "hash or kept_here")
     texts = [path.read_text() for path in ROOT.glob("requirements*.txt")]
     return f"{sum(len(re.findall('--hash=', text)) for text in texts):,} hashes, no setup code"
 

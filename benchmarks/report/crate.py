@@ -14,6 +14,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from benchmarks import ROOT
 from benchmarks.data.files import replacing
 from benchmarks.results.folder import Results
@@ -41,7 +43,6 @@ WORKFLOW_CRATE = "https://w3id.org/workflowhub/workflow-ro-crate/1.0"
 CONTEXT = [f"{CRATE}/context", {"sha256": "https://w3id.org/ro/terms/workflow-run#sha256"}]
 PROFILES = (f"{WFRUN}/process/0.5", f"{WFRUN}/workflow/0.5", WORKFLOW_CRATE)
 PARAMETER = {"conformsTo": {"@id": "https://bioschemas.org/profiles/FormalParameter/1.0-RELEASE"}}
-LICENCE = "https://spdx.org/licenses/MIT"
 MEDIA = {".csv": "text/csv", ".html": "text/html", ".json": "application/json", ".md": "text/markdown"}
 
 
@@ -76,7 +77,13 @@ def published(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def graph(run: Results, files: Mapping[str, bytes]) -> list[Entity]:
-    """The entities of ro-crate-metadata.json."""
+    """The entities of ro-crate-metadata.json.
+
+    A run made here has the times of its files. Of a kept run git sets them anew, so it has no times but the date of the
+    version that it was published with.
+    """
+    citation = yaml.safe_load(files["CITATION.cff"])
+    licence = named(f"https://spdx.org/licenses/{citation['license']}", "CreativeWork", citation["license"])
     inputs = [dataset(name, note) for name, note in sorted(run.notes.items())]
     versions = sorted(run.environment.get("libraries", {}).items())
     libraries = [named(f"pkg:pypi/{name}@{v}", "SoftwareApplication", name, softwareVersion=v) for name, v in versions]
@@ -84,7 +91,7 @@ def graph(run: Results, files: Mapping[str, bytes]) -> list[Entity]:
     parameters = [named(f"#{n}", "FormalParameter", n, additionalType=kind) | PARAMETER for n, kind in kinds.items()]
     described = [file(name, content) for name, content in sorted(files.items())]
     by_name = {entity["@id"]: entity for entity in described}
-    owned = {"license": {"@id": LICENCE}, "creator": {"@id": "#authors"}, "author": {"@id": "#authors"}}
+    owned = {"license": {"@id": licence["@id"]}, "creator": {"@id": "#authors"}, "author": {"@id": "#authors"}}
     by_name["Snakefile"] |= owned | {
         "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"],
         "name": "From raw data to the paper's tables and figures",
@@ -107,11 +114,12 @@ def graph(run: Results, files: Mapping[str, bytes]) -> list[Entity]:
         "object": refer([by_name["run/config.json"], *inputs]),
         "result": refer(results),
     }
-    if (run.path / "trials").is_dir():  # made here, so that times of files are times of the run
+    date = str(citation["date-released"])
+    if (run.path / "trials").is_dir():  # it was made here
         times = [path.stat().st_mtime for path in run.path.rglob("*") if path.is_file() and path.suffix != ".zip"]
-        action |= {"startTime": moment(min(times)), "endTime": moment(max(times))}
-    written = moment((run.path / "cells.csv").stat().st_mtime)
-    root = named("./", "Dataset", f"SODEN benchmark, run {run.name}", datePublished=written) | {
+        date = moment(max(times))
+        action |= {"startTime": moment(min(times)), "endTime": date}
+    root = named("./", "Dataset", f"SODEN benchmark, run {run.name}", datePublished=date) | {
         "description": "A run of the SODEN paper's benchmark: trials, scores, tests, tables, and the workflow.",
         "publisher": {"@id": "#authors"},
         "conformsTo": [{"@id": profile} for profile in PROFILES],
@@ -123,10 +131,9 @@ def graph(run: Results, files: Mapping[str, bytes]) -> list[Entity]:
     about = named("ro-crate-metadata.json", "CreativeWork", "RO-Crate metadata")
     about |= {"about": {"@id": "./"}, "conformsTo": [{"@id": CRATE}, {"@id": WORKFLOW_CRATE}]}
     works = [named(url, "CreativeWork", url.split("/")[-2], version=url.split("/")[-1]) for url in PROFILES]
-    works.append(named(LICENCE, "CreativeWork", "MIT License"))
-    authors = named("#authors", "Organization", "The SODEN benchmark contributors")
+    authors = named("#authors", "Organization", ", ".join(author["name"] for author in citation["authors"]))
     language = named("#language", "ComputerLanguage", "Snakemake", url="https://snakemake.github.io")
-    return [about, root, action, authors, language, *works, *parameters, *inputs, *libraries, *described]
+    return [about, root, action, authors, language, licence, *works, *parameters, *inputs, *libraries, *described]
 
 
 def named(identifier: str, kind: str, name: str, **further: str) -> Entity:

@@ -1,17 +1,21 @@
 """`report --crate`: what is packed, what never is, and that its hashes are those of the files."""
 
 import json
+import os
+import shutil
 import zipfile
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from conftest import ROOT
 from support.run_folder import write_run
 
 from benchmarks.__main__ import main
-from benchmarks.report.crate import published
+from benchmarks.report.crate import published, write
+from benchmarks.results.folder import read_results
 
 SECRET = b"subject_id,age\n10006,70\n"
 
@@ -21,13 +25,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run on MIMIC's demo, with all that such a run leaves behind: rows of patients, splits, models."""
     folder = tmp_path_factory.mktemp("crate") / "results" / "made"
     run = write_run(folder, datasets=("support", "mimic"), marks={"mimic": "demo"})
-    for name in (
-        "mimic3/cohort.parquet",
-        "data/mimic.npz",
-        "data/mimic.csv",
-        "splits/mimic/1.npz",
-        "trials/mimic/a.pt",
-    ):
+    hidden = ("mimic3/cohort.parquet", "data/mimic.npz", "data/mimic.csv", "splits/mimic/1.npz", "trials/mimic/a.pt")
+    for name in hidden:
         (run / name).parent.mkdir(parents=True, exist_ok=True)
         (run / name).write_bytes(SECRET)
     config = json.loads((run / "config.json").read_text())
@@ -90,6 +89,23 @@ def test_every_reference_leads_somewhere(entities: dict[str, dict[str, Any]]) ->
 def test_the_same_run_gives_the_same_bytes(run: Path, crate: dict[str, bytes], tmp_path: Path) -> None:
     assert main(["report", str(run), "--crate", "--out", str(tmp_path)]) == 0
     assert (tmp_path / "crate.zip").read_bytes() == (run / "crate.zip").read_bytes()
+
+
+def test_a_kept_run_has_the_date_of_its_version_and_no_times_of_a_checkout(run: Path, tmp_path: Path) -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    crates = []
+    for clone in ("one", "two"):
+        ignore = shutil.ignore_patterns("trials", "crate.zip")
+        kept = shutil.copytree(run, tmp_path / clone / "kept", ignore=ignore, copy_function=shutil.copyfile)
+        os.utime(kept / "cells.csv", (0, len(crates)))
+        crates.append(write(read_results(kept), tmp_path / f"{clone}.zip"))
+    assert crates[0].read_bytes() == crates[1].read_bytes()
+    with zipfile.ZipFile(crates[0]) as archive:
+        entities = {entity["@id"]: entity for entity in json.loads(archive.read("ro-crate-metadata.json"))["@graph"]}
+    assert entities["./"]["datePublished"] == str(citation["date-released"])
+    assert not {"startTime", "endTime"} & entities["#run"].keys()
+    assert [entities["#authors"]["name"]] == [author["name"] for author in citation["authors"]]
+    assert entities[entities["./"]["license"]["@id"]]["name"] == citation["license"]
 
 
 def test_paths_of_the_machine_are_emptied_and_nothing_else() -> None:
