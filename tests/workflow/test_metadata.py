@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import distributions
 from types import ModuleType
 from typing import Any
 
@@ -88,6 +89,31 @@ def test_nothing_is_named_that_does_not_exist(cff: dict[str, Any]) -> None:
     assert set(zenodo) == ZENODO
     assert zenodo["creators"] == [{"name": author["name"]} for author in PROJECT["authors"]]
     assert {link["relation"] for link in zenodo["related_identifiers"]} == {"isSupplementTo", "references"}
+
+
+def test_the_notice_names_every_package_under_copyleft() -> None:
+    """By the packages' own metadata; docutils, which says GPL of one tool that its wheel lacks, is BSD."""
+    copyleft = set()
+    for about in (dist.metadata for dist in distributions()):
+        said = [about["License-Expression"], (about["License"] or "")[:100], *(about.get_all("Classifier") or ())]
+        text = "; ".join(filter(None, said))
+        if re.search("GPL|MPL", text) and "BSD License" not in text:
+            copyleft.add(about["Name"])
+    assert {"scikit-survival", "ecos", "py7zr"} <= copyleft
+    assert not copyleft - set(re.findall(r"[\w-]+", (ROOT / "NOTICE").read_text()))
+
+
+@pytest.mark.slow
+def test_validators_of_others_accept_the_files() -> None:
+    """Each is installed by `make evidence`; skipped where there is no package registry."""
+    files = "CITATION|codemeta|croissant|ci.yml"
+    done = subprocess.run(
+        [sys.executable, ".ci/evidence.py", "--only", files], capture_output=True, text=True, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("\n") == 2 + files.count("|") + 1
+    if "skipped" in done.stdout:
+        pytest.skip(done.stdout)
 
 
 def test_the_library_needs_no_line_of_scikit_survival() -> None:
