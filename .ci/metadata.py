@@ -20,12 +20,6 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 ARXIV = "https://arxiv.org/abs/"
 
-FEATURES = [
-    "Survival regression",
-    "Survival curves through ordinary differential equations",
-    "Benchmark of survival models",
-]
-
 
 def version(root: Path = ROOT) -> str:
     """`soden.__version__`, read without importing torch."""
@@ -80,7 +74,6 @@ def codemeta(cff: dict[str, Any], project: dict[str, Any]) -> dict[str, Any]:
         "keywords": cff["keywords"],
         "applicationCategory": "Library",
         "applicationSubCategory": "Workflow",
-        "schema:featureList": FEATURES,
         "developmentStatus": "active",
         "programmingLanguage": {"@type": "ComputerLanguage", "name": "Python"},
         "runtimePlatform": f"Python {project['requires-python']}",

@@ -154,6 +154,29 @@ def test_a_pin_that_nobody_has_writes_nothing(tmp_path: Path) -> None:
         tool.resolve(tool.index(), tmp_path, upgrade=True)
 
 
+@pytest.mark.parametrize(
+    ("environ", "said"),
+    [
+        ({"PYTHON": "without/python3.11"}, "python3.11-venv is missing, .* on Debian: apt install python3.11-venv"),
+        (
+            {"PYTHON": "python9.9"},
+            "python9.9 is missing; install it, or name another Python 3.11: make setup PYTHON=PATH",
+        ),
+        ({"TORCH": "tpu"}, "got TORCH=tpu; wanted cpu or cuda"),
+    ],
+)
+def test_what_a_bare_machine_lacks_is_said_in_one_line(environ: dict[str, str], said: str, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / ".ci", tmp_path / ".ci")
+    for path in ROOT.glob("requirements*.txt"):
+        shutil.copy(path, tmp_path)
+    (tmp_path / "without").mkdir()
+    (tmp_path / "without" / "python3.11").write_text("#!/bin/sh\nexit 1\n")  # no module can be imported
+    (tmp_path / "without" / "python3.11").chmod(0o755)
+    done = subprocess.run([".ci/setup", "run"], cwd=tmp_path, capture_output=True, text=True, env=os.environ | environ)
+    assert done.returncode == 1
+    assert re.fullmatch(said + "\n", done.stderr)
+
+
 def build(out: Path, **environ: str) -> list[Path]:
     """The wheel and the source archive."""
     command = [sys.executable, str(ROOT / ".ci" / "dist.py"), "--out", str(out)]
