@@ -275,7 +275,7 @@ def main() -> None:
             except Skipped as why:
                 result = f"skipped: {why}"
             except Exception as error:
-                result, failed = f"FAILED: {error}", True
+                result, failed = f"FAILED: {' '.join(str(error).split())}", True
         print(f"| {item} | {file} | {by} | {result} |", flush=True)
     sys.exit(failed)
 
