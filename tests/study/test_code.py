@@ -143,6 +143,9 @@ def test_a_door_that_comes_too_late_says_so(untouched: pytest.MonkeyPatch) -> No
         numerics.mode()
     numerics.set_up("native")  # nothing has to change for it
     assert numerics.mode() == numerics.kind() == "native"
+    for name, value in (numerics.PORTABLE | {numerics.VARIABLE: "portable"}).items():
+        untouched.setenv(name, value)
+    numerics.set_up()  # all is as wanted, as in a process started by one that settled it
 
 
 def test_portable_holds_every_library_and_native_frees_them(untouched: pytest.MonkeyPatch) -> None:

@@ -119,26 +119,6 @@ def test_the_newest_run_is_meant_unless_one_is_named(tmp_path: Path, capsys: pyt
     assert "run          old" in said(capsys, tmp_path, "support", "ctd", "0.4", "soden", "--run", "old")
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (
-            ("flchain", "ctd", "0.4", "soden"),
-            "run made has no cell with dataset 'flchain'; choose among metabric, support",
-        ),
-        (("support", "auc", "0.4", "soden"), "no cell with metric 'auc'; choose among ctd, ibll, ibs"),
-        (("support", "ctd", "0.3", "soden"), "no cell with g_tau '0.3'; choose among 0.2, 0.4, 1e-8"),
-        (("support", "ctd", "0.4", "rsf"), "no cell with model 'rsf'; choose among cox, "),
-        (("support", "ctd", "much", "soden"), 'g_tau must be a number such as "1e-8"'),
-    ],
-)
-def test_what_the_run_does_not_have(words: tuple[str, ...], message: str, made: Path) -> None:
-    parser = argparse.ArgumentParser()
-    explain.add_arguments(parser)
-    with pytest.raises(ValueError, match=message):
-        explain.run(parser.parse_args([*words, "--directory", str(made)]))
-
-
 def test_an_environment_names_neither_host_nor_user_and_differs_only_in_what_counts() -> None:
     import getpass
     import platform

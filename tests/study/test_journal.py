@@ -23,11 +23,6 @@ def written(path: Path) -> bytes:
     return path.read_bytes()
 
 
-def test_rows_come_back(tmp_path: Path) -> None:
-    written(tmp_path / "a.jsonl")
-    assert list(store.read_journal(tmp_path / "a.jsonl")) == ROWS
-
-
 @settings(max_examples=60, deadline=None)
 @given(cut=st.integers(min_value=0, max_value=3500))
 def test_cut_anywhere_and_go_on(cut: int, tmp_path_factory: pytest.TempPathFactory) -> None:

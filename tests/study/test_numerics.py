@@ -1,6 +1,7 @@
 """The same bits on every x86-64 processor: what is set, when it is too late, and rows under emulated processors."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -28,25 +29,6 @@ def last_line(code: str, **environment: str) -> str:
 
 
 SHOW = "import os; print([os.environ.get(k) for k in ('SODEN_NUMERICS', 'ATEN_CPU_CAPABILITY', 'OPENBLAS_CORETYPE')])"
-
-
-def test_portable_is_the_default_and_native_leaves_the_libraries_alone() -> None:
-    code = f"from benchmarks import numerics; numerics.set_up(); {SHOW}"
-    assert last_line(code) == "['portable', 'avx2', 'Haswell']"
-    assert last_line(code, SODEN_NUMERICS="native") == "['native', None, None]"
-    assert last_line(code, SODEN_NUMERICS="native", OPENBLAS_CORETYPE="Haswell") == "['native', None, None]"
-    wrong = python(code, SODEN_NUMERICS="fast")
-    assert "SODEN_NUMERICS must be portable or native; got 'fast'" in wrong.stderr
-
-
-def test_libraries_that_came_first_are_an_error_not_other_bits() -> None:
-    done = python("import numpy; from benchmarks import numerics; numerics.set_up()")
-    assert "TooLate: numpy came before benchmarks.numerics, so numbers would not be portable; start" in done.stderr
-    done = python("from benchmarks import numerics; numerics.kind()")
-    assert "TooLate: nobody has settled the numerics; start through `python -m benchmarks`" in done.stderr
-    # Everything is as wanted already, as in a process started by one that settled it.
-    inherited = numerics.PORTABLE | {numerics.VARIABLE: "portable"}
-    assert last_line("import numpy; from benchmarks import numerics; numerics.set_up(); print(1)", **inherited) == "1"
 
 
 def test_torch_that_was_loaded_with_other_arithmetic_is_found_out() -> None:
@@ -85,30 +67,15 @@ def test_every_door_settles_them_first(door: str, tmp_path: Path) -> None:
 
 
 def test_every_job_of_the_workflow_that_computes_is_told() -> None:
-    for path in (ROOT / "workflow" / "rules").glob("*.smk"):
-        for rule in path.read_text().split("\nrule ")[1:]:
-            if any(f"benchmarks {verb}" in rule for verb in ("tune", "evaluate", "simulate")):
-                assert "environment=numeric_environment" in rule, rule.split(":")[0]
-                assert '"{params.environment} python -m benchmarks' in rule, rule.split(":")[0]
+    text = "\n".join(path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk"))
+    rules = [rule for rule in re.split(r"^rule ", text, flags=re.MULTILINE) if "environment=environment," in rule]
+    assert {name for rule in rules for name in re.findall(r'job\("(\w+)"', rule)} == {"tune", "evaluate", "simulate"}
+    assert all('{params.environment} "$SODEN_PYTHON" -m benchmarks' in rule for rule in rules)
 
 
 def test_the_library_alone_sets_nothing() -> None:
     code = f"import os; before = dict(os.environ); import soden; assert dict(os.environ) == before; {SHOW}"
     assert last_line(code) == "[None, None, None]"
-
-
-def test_processors_without_the_portable_bits_say_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert numerics.kind() in ("portable", "native")
-    assert numerics.note() == ""
-    monkeypatch.setattr(numerics.platform, "machine", lambda: "aarch64")
-    monkeypatch.setattr(numerics, "mode", lambda: "portable")
-    assert numerics.kind() == "own bits of aarch64"
-    assert numerics.note().startswith("This processor cannot compute the portable bits; rows have the own bits of")
-    monkeypatch.setattr(numerics.platform, "machine", lambda: "x86_64")
-    (tmp_path / "cpuinfo").write_text("flags : fpu sse2 avx\n")
-    assert not numerics._has_avx2(tmp_path / "cpuinfo")
-    (tmp_path / "cpuinfo").write_text("flags : fpu sse2 avx avx2 fma\n")
-    assert numerics._has_avx2(tmp_path / "cpuinfo")
 
 
 # numpy's AVX2 sorting, which rounds nothing, crashes under qemu 7.2 once scipy.stats is loaded.

@@ -197,30 +197,6 @@ def test_rows_of_other_numerics_that_may_be_taken_are_counted(results: Path, tmp
     assert watch.entries()[1].done == 2
 
 
-def test_known_failures_are_not_taken(results: Path, tmp_path: Path) -> None:
-    made = searching(results, "deepsurv").run("0000", [(1, 0), (1, 1)])
-    theirs = tmp_path / "results" / "theirs"
-    other = replace(made[1], parts=replace(made[1].parts, settings="0" * 12))
-    write_chunk([replace(made[0], status="failed"), other], theirs / "trials.parquet")
-    assert taken(searching(results, "deepsurv", known=theirs)) == {}
-
-
-def test_code_that_was_proven_equal_makes_rows_count_again(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (old,) = searching(results, "deepsurv").run("0000", [(1, 0)])
-
-    def now(code: str) -> list[store.Pair]:
-        monkeypatch.setattr(store.code, "of_model", lambda name, series: code * 12)
-        return finished(searching(results, "deepsurv"))
-
-    proof = {"when": "2026-01-01", "rows": [old.key]}
-    assert now("f") == []
-    store.add_code(results, "deepsurv", proof | {"code": "f" * 12, "equals": old.parts.code})
-    assert now("f") == [(1, 0)]
-    store.add_code(results, "deepsurv", proof | {"code": "e" * 12, "equals": "f" * 12})
-    assert now("e") == [(1, 0)]  # equal to equal is equal
-    assert now("d") == []
-
-
 def test_status_counts_the_rows_of_now(results: Path) -> None:
     searching(results, "deepsurv").run("0000", [(1, 0), (1, 1)])
     watch = status.Watch(results, CONFIG, {("simulated", "soden"): 3.0})
@@ -232,14 +208,6 @@ def test_status_counts_the_rows_of_now(results: Path) -> None:
     found = {e.model: e for e in watch.entries()}
     assert found["deepsurv"].done == found["deepsurv"].total == 2
     assert found["soden"].seconds_left(pace=2.0) == 2 * 3.0 * 2.0  # not begun: measured seconds at this run's pace
-
-
-def test_a_kept_table_is_enough_for_status(results: Path, tmp_path: Path) -> None:
-    (trial,) = searching(results, "deepsurv").run("0000", [(1, 0)])
-    write_chunk([trial, replace(trial, trial=1, status="diverged")], tmp_path / "trials.parquet")
-    (entry,) = status.of_finished(tmp_path)
-    assert (entry.done, entry.total, entry.diverged) == (2, 2, 1)
-    assert status.headline([entry]) == "2/2 trials (1 diverged)"
 
 
 def test_fresh_throws_away_one_models_rows(results: Path) -> None:

@@ -107,10 +107,6 @@ def test_broken_predictions_are_refused_with_a_sentence(case: str, tmp_path: Pat
     assert str(tmp_path) in str(error.value)
 
 
-def test_there_are_enough_of_them() -> None:
-    assert len(BROKEN) >= 15
-
-
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(BadPredictions, match=r"there is no folder .*none; --predictions names the folder"):
         find_file(tmp_path / "none", 1)
