@@ -50,14 +50,6 @@ def test_hazard_is_the_derivative_of_the_cumulative_hazard(fitted):
     np.testing.assert_allclose(fitted.predict_hazard(X, t), slope, rtol=2e-3)
 
 
-def test_a_prediction_does_not_depend_on_its_company(fitted):
-    """Neither on the other rows, nor on the other times, nor on their order."""
-    whole = fitted.predict_survival(X, TIMES[:-1])
-    np.testing.assert_allclose(fitted.predict_survival(X[7:8], TIMES[:-1]), whole[7:8], rtol=1e-10)
-    np.testing.assert_array_equal(fitted.predict_survival(X, TIMES[:-1][::-1]), whole[:, ::-1])
-    np.testing.assert_array_equal(fitted.predict_survival(X, TIMES[3]), whole[:, [3]])
-
-
 def test_blocks_change_nothing(fitted, monkeypatch):
     def predictions():
         some = X[:6], TIME[:6], EVENT[:6]
@@ -266,14 +258,6 @@ def test_the_paper_solver_starts_from_the_same_loss():
     once = {**SMALL, "max_epochs": 1}
     fast, adjoint = (SODEN(**once, solver=s).fit(X[:80], TIME[:80], EVENT[:80]) for s in ("fast", "adjoint"))
     assert fast.history_["train"] == pytest.approx(adjoint.history_["train"], rel=1e-3)
-
-
-def test_estimators_are_not_competitors_of_the_benchmark():
-    from benchmarks import registry
-
-    assert {"soden", "soden_ph", "soden_cox"} <= set(registry.names())
-    assert registry.model("soden").__name__ == "Soden"
-    assert not any(cls in CLASSES for cls in registry.models().values())
 
 
 def test_quickstart_runs_and_draws(tmp_path: Path, monkeypatch, capsys):

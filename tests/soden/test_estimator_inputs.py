@@ -301,15 +301,6 @@ def test_pipeline_and_search():
     assert cross_val_score(SODEN(**TINY), X, y, cv=2, error_score="raise").shape == (2,)
 
 
-def test_scikit_survivals_metrics_take_predictions():
-    from sksurv.metrics import as_concordance_index_ipcw_scorer, integrated_brier_score
-
-    y, times = structured(), np.linspace(30, 800, 20)
-    model = as_concordance_index_ipcw_scorer(SODEN(**SMALL), tau=800).fit(X, y)
-    assert 0.5 < model.score(X, y) <= 1
-    assert 0 < integrated_brier_score(y, y, model.estimator_.predict_survival(X, times), times) < 0.25
-
-
 def test_works_where_only_torch_and_numpy_are_installed():
     code = """
 import sys

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -44,31 +42,6 @@ def fitted(request: pytest.FixtureRequest) -> OdeModel:
     return model
 
 
-def test_survival_curves_are_survival_curves(fitted: OdeModel) -> None:
-    times = np.array([1.7, 0.0, 0.3, 50.0, 0.3, 1e-6])  # any order, a tie, far beyond training
-    S = fitted.predict_survival(simulated(20), times)
-    assert S.shape == (20, 6)
-    assert ((S >= 0) & (S <= 1)).all()
-    assert (S[:, 1] == 1).all()
-    np.testing.assert_array_equal(S[:, 2], S[:, 4])
-    assert (np.diff(S[:, np.argsort(times)], axis=1) <= 0).all()
-
-
-def test_one_time_alone_equals_the_same_time_among_many(fitted: OdeModel) -> None:
-    times = np.linspace(0, 2, 301)
-    many = fitted.predict_cumulative_hazard(simulated(5), times)
-    alone = fitted.predict_cumulative_hazard(simulated(5), times[150:151])
-    np.testing.assert_allclose(alone[:, 0], many[:, 150], rtol=2e-4)
-
-
-def test_the_hazard_is_the_derivative_of_the_cumulative_hazard(fitted: OdeModel) -> None:
-    times = np.linspace(0.1, 1.5, 8)
-    step = 1e-2
-    before, after = (fitted.predict_cumulative_hazard(simulated(6), times + d) for d in (-step, step))
-    slope = (after - before) / (2 * step)
-    np.testing.assert_allclose(fitted.predict_hazard(simulated(6), times), slope, rtol=0.02, atol=1e-3)
-
-
 def test_blocks_change_nothing(fitted: OdeModel, monkeypatch: pytest.MonkeyPatch) -> None:
     data, times = simulated(50), np.linspace(0, 2, 40)
     whole = [fitted.predict_survival(data, times), fitted.predict_hazard(data, times)]
@@ -76,34 +49,6 @@ def test_blocks_change_nothing(fitted: OdeModel, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(soden.models, "CELLS", 100)
     np.testing.assert_allclose(fitted.predict_survival(data, times), whole[0], rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(fitted.predict_hazard(data, times), whole[1], rtol=1e-5, atol=1e-6)
-
-
-def test_nll_is_minus_log_likelihood(fitted: OdeModel) -> None:
-    data = simulated(40, seed=3)
-    times, where = np.unique(data.time, return_inverse=True)
-    Lambda = fitted.predict_cumulative_hazard(data, times)[np.arange(40), where]
-    lam = fitted.predict_hazard(data, times)[np.arange(40), where]
-    np.testing.assert_allclose(fitted.nll(data), Lambda - data.event * np.log(lam), rtol=2e-3, atol=2e-4)
-
-
-def test_a_state_brings_the_model_back(fitted: OdeModel, tmp_path: Path) -> None:
-    fitted.save(tmp_path / "model.pt")
-    again = type(fitted).load(tmp_path / "model.pt")
-    data, times = simulated(10), np.linspace(0, 2, 9)
-    np.testing.assert_array_equal(again.predict_survival(data, times), fitted.predict_survival(data, times))
-    np.testing.assert_array_equal(again.nll(data), fitted.nll(data))
-    assert again.prepared == fitted.prepared
-
-
-@pytest.mark.parametrize("cls", MODELS)
-def test_the_same_seed_gives_the_same_bytes(cls: type[OdeModel]) -> None:
-    state = torch.random.get_rng_state()
-    first, second, other = cls(HYPER, SHORT), cls(HYPER, SHORT), cls(HYPER, SHORT)
-    reports = [model.fit(simulated(), simulated(seed=1), seed) for model, seed in ((first, 1), (second, 1), (other, 2))]
-    assert reports[0].history == reports[1].history != reports[2].history
-    for key, value in first.state()["weights"].items():
-        assert torch.equal(value, second.state()["weights"][key])
-    assert torch.equal(torch.random.get_rng_state(), state)
 
 
 @pytest.mark.parametrize("cls", MODELS)
@@ -220,18 +165,6 @@ def test_the_other_solvers_train_alike(solver: str) -> None:
     assert np.isnan(theirs.solver_error)
 
 
-@pytest.mark.parametrize("cls", [Soden, SodenPH])
-def test_series_enter_through_the_encoder(cls: type[OdeModel]) -> None:
-    train, valid = simulated(steps=4), simulated(seed=1, steps=4)
-    model = cls({**HYPER, "gru_width": 5}, SHORT)
-    assert model.fit(train, valid, seed=0).status == "ok"
-    S = model.predict_survival(train, np.array([0.5, 1.0]))
-    assert S.shape == (300, 2)
-    longer = SurvivalData(train.time, train.event, train.x, train.seq + 1)  # type: ignore[operator]
-    assert not np.allclose(model.predict_survival(longer, np.array([1.0])), S[:, 1:])
-    assert not SodenCox.takes_seq
-
-
 def test_cox_starts_and_is_clamped_as_in_the_authors_code() -> None:
     beta = torch.cat([CoxHazard(Encoder(400), 2, 1).beta.detach() for _ in range(20)])
     assert float(beta.std()) == pytest.approx(1 / 20, rel=0.05)  # N(0, 1/p), p = 400
@@ -254,12 +187,3 @@ def test_nothing_is_left_on_the_cpu(cls: type[GeneralHazard]) -> None:
         at = net.dense(net.encode(x, None), y[0], 8, 0.3).at(torch.ones(5, device="meta"))
     assert at.device.type == "meta"
     assert at.shape == (5, 6)
-
-
-def test_errors_say_what_to_do(fitted: OdeModel) -> None:
-    with pytest.raises(ValueError, match="solver must be one of fast, adjoint, direct; got 'euler'"):
-        Soden({**HYPER, "solver": "euler"}, SHORT).fit(simulated(), simulated(seed=1))
-    with pytest.raises(ValueError, match="times must be finite and not negative"):
-        fitted.predict_survival(simulated(2), np.array([-1.0]))
-    with pytest.raises(ValueError, match=r"times must be one-dimensional; got shape \(1, 1\)"):
-        fitted.predict_survival(simulated(2), np.array([[1.0]]))

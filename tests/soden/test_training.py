@@ -1,7 +1,6 @@
 """The training loop: what it promises about batches, stopping, the restored state, RMSProp and randomness."""
 
 import math
-import random
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +14,7 @@ from baselines.deepsurv import DeepSurv
 from soden import backends
 from soden.gru import SeriesEncoder
 from soden.nets import MLP, Encoder, seeded
-from soden.training import RMSProp, clip, flatten_parameters, resolve_device, run_training
+from soden.training import RMSProp, clip, flatten_parameters, run_training
 from soden.types import Diverged, FitOptions, FitReport, SurvivalData
 
 HYPER: dict[str, Any] = {"lr": 1e-2, "weight_decay": 1e-3, "momentum": 0.9, "batch_size": 8}
@@ -237,15 +236,6 @@ def small(seed: int, n: int = 60) -> SurvivalData:
     return SurvivalData(rng.exponential(size=n) + 0.01, rng.random(n) < 0.7, rng.normal(size=(n, 3)))
 
 
-def test_a_fit_touches_no_global_random_state() -> None:
-    hyper = {**HYPER, "layers": 1, "width": 4, "dropout": 0.5, "batch_norm": True}
-    states = torch.get_rng_state(), np.random.get_state()[1].tolist(), random.getstate()  # type: ignore[index, union-attr]  # noqa: NPY002
-    DeepSurv(hyper, FitOptions(max_epochs=2)).fit(small(0), small(1), seed=5)
-    assert torch.equal(states[0], torch.get_rng_state())
-    assert states[1] == np.random.get_state()[1].tolist()  # type: ignore[index, union-attr]  # noqa: NPY002
-    assert states[2] == random.getstate()
-
-
 def test_the_global_random_state_does_not_matter() -> None:
     hyper = {**HYPER, "layers": 1, "width": 4, "dropout": 0.5}
     curves = []
@@ -272,11 +262,6 @@ def test_chunked_mean() -> None:
     terms = np.where(time >= 2048, 3.0, 0.0)
     assert chunked_mean(terms, time) == pytest.approx(1.0)
     assert chunked_mean(terms[:1024], time[:1024]) == pytest.approx(6 / 1024)
-
-
-def test_device_names() -> None:
-    assert resolve_device("cpu") == torch.device("cpu")
-    assert resolve_device("auto").type in ("cpu", "cuda")
 
 
 def test_the_encoder_joins_the_last_gru_state() -> None:
