@@ -391,16 +391,6 @@ def test_verb_writes_what_it_can_and_names_the_rest(tmp_path: Path, capsys: pyte
     assert b"/CreationDate" not in pdf
 
 
-def test_errors_say_what_to_do(fake: Path, tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"nowhere is not the folder of a finished run: it has no config\.json"):
-        view(tmp_path / "nowhere")
-    folder = write_run(tmp_path / "run", {"flchain": ""}, splits=1, trials=1)
-    (folder / "simulation").mkdir(parents=True)
-    (folder / "simulation" / "1.npz").write_bytes(b"broken")
-    with pytest.raises(ValueError, match=r"1\.npz is not readable .*; delete it and give the run's command again"):
-        view(folder)
-
-
 def test_looks_differ_in_more_than_colour() -> None:
     assert set(LOOKS) == set(resolve({"tier": "beyond"}).models)
     assert len({style.marker for style in LOOKS.values()}) == len(LOOKS)

@@ -23,7 +23,7 @@ from benchmarks.report.html import Report, build, read_figures
 from benchmarks.report.page_context import LINKS
 from benchmarks.report.provenance import costs
 from benchmarks.report.wording import mean_and_error, number, p_value
-from benchmarks.results.folder import find_run, read_results
+from benchmarks.results.folder import read_results
 from benchmarks.results.published import published_cells
 from benchmarks.study.gather import KEYS, gather
 
@@ -230,14 +230,6 @@ def test_a_page_of_the_reference_changes_nothing_in_it(tmp_path: Path, monkeypat
     assert command.run(parser.parse_args([str(kept), "page", "--out", str(tmp_path / "out")])) == 0
     assert "<html" in (tmp_path / "out" / "report.html").read_text()
     assert {path: path.read_bytes() for path in kept.rglob("*") if path.is_file()} == before
-
-
-def test_a_folder_that_is_no_run_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"is not the folder of a finished run: it has no config.json"):
-        read_results(tmp_path)
-    (tmp_path / "results").mkdir()
-    with pytest.raises(FileNotFoundError, match=r"no run small in .*results; finished runs: none yet"):
-        find_run("small", tmp_path / "results")
 
 
 def test_numbers_are_printed_as_in_the_paper() -> None:

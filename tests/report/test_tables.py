@@ -20,7 +20,7 @@ from benchmarks.commands import report as command
 from benchmarks.report import pdf
 from benchmarks.report.latex import Style, truncation
 from benchmarks.report.other_tables import printed_range, render_hyper_parameters
-from benchmarks.report.tables import contents, render, twin, write_all, write_tables
+from benchmarks.report.tables import contents, render, twin, write_tables
 from benchmarks.results.names import escape
 from benchmarks.results.published import published_cells, published_datasets
 from benchmarks.results.statistics import summarise
@@ -257,12 +257,6 @@ def test_verb_writes_everything_from_scores(tmp_path: Path, capsys: pytest.Captu
     assert {"tests.csv", "cells.csv", "tables.tex", "ablation.csv"} <= {p.name for p in (tmp_path / "out").iterdir()}
 
 
-def test_the_mark_travels_with_the_data_set(tmp_path: Path) -> None:
-    demo = published_datasets().query("dataset == 'support'").assign(mark="demo")
-    write_all(tmp_path, summarise(scores()), demo, {})
-    assert r"on SUPPORT \textcolor{red}{(demo data)}." in (tmp_path / "support.tex").read_text()
-
-
 def test_verb_reads_the_cells_of_a_run(tmp_path: Path) -> None:
     write_run(tmp_path / "run")
     assert run_cli(f"{tmp_path}/run", "tables", "--out", f"{tmp_path}/out") == 0
@@ -270,19 +264,6 @@ def test_verb_reads_the_cells_of_a_run(tmp_path: Path) -> None:
     cells = pd.read_csv(tmp_path / "run" / "cells.csv", dtype={"g_tau": str})
     wanted = cells[(cells["table"] == "main") & (cells["dataset"] == "support") & (cells["metric"] != "nll")]
     assert sorted(again["mean"]) == sorted(wanted["mean"])
-
-
-def test_verb_says_what_is_wrong(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="no such table"):
-        run_cli("--scores", f"{tmp_path}/none.csv", "--out", f"{tmp_path}/out")
-    with pytest.raises(FileNotFoundError, match=r"no run .*; finished runs: "):
-        run_cli(str(tmp_path), "tables")
-    for words in ([], ["--out", f"{tmp_path}/out"]):
-        with pytest.raises(ValueError, match="no RUN given: name a run"):
-            run_cli(*words)
-    for words in (["--published"], ["small", "--published", "--out", f"{tmp_path}/out"]):
-        with pytest.raises(ValueError, match="--published takes no RUN, and --out says where tables go"):
-            run_cli(*words)
 
 
 def test_without_latex_the_message_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
