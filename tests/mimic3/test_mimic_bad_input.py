@@ -11,7 +11,7 @@ import numba.core.caching
 import pytest
 from support.mimic_hand import HEADERS, Hospital
 
-from benchmarks import ROOT, data
+from benchmarks import data
 from benchmarks.__main__ import main
 from benchmarks.data.mimic3 import MimicError, MimicOptions, build, linefilter
 from benchmarks.data.mimic3.database import database
@@ -177,14 +177,6 @@ def test_a_table_without_row_ids_is_welcome(raw: Path) -> None:
     build(raw, raw.parent / "out")
 
 
-def test_folder_that_cannot_be_written(raw: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "file").write_text("in the way")
-    assert main(["mimic", "build", "--raw", str(raw), "--out", str(tmp_path / "file" / "out")]) == 1
-    error = capsys.readouterr().err
-    assert error.count("\n") == 1
-    assert "Not a directory; a file is where a folder is wanted; check the path" in error
-
-
 def test_cache_that_cannot_be_written(raw: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     settings = data.DataSettings(folders=(), cache=tmp_path / "file", options={"mimic": {"raw": str(raw)}})
@@ -284,11 +276,3 @@ def test_a_folder_that_serves_for_something_else(raw: Path, tmp_path: Path, name
     (tmp_path / "out" / name).write_text("mine\n")
     refused(raw, rf"out holds {name}, which no build writes; give a new folder")
     assert (tmp_path / "out" / name).read_text() == "mine\n"
-
-
-def test_no_build_in_the_clone_itself(raw: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    ignored = (ROOT / ".gitignore").read_text()
-    with pytest.raises(SystemExit):
-        main(["mimic", "build", "--raw", str(raw), "--out", str(ROOT)])
-    assert "the clone itself; choose a folder, such as results/mine" in capsys.readouterr().err
-    assert (ROOT / ".gitignore").read_text() == ignored

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from support.mimic_hand import Hospital, Patient, Result, at
+from support.mimic_hand import Hospital, Patient, Result
 
 DAY = 24.0
 
@@ -181,7 +181,3 @@ def test_the_censoring_fixture(tmp_path: Path) -> None:
     assert result.mimic["event"].tolist() == [True, False]
     assert result.value(who[1], "time") == pytest.approx(0.5, abs=1e-12)
     assert who[2] not in result
-
-
-def test_at_counts_from_intime() -> None:
-    assert at(-6.5) == "2150-01-10 05:30:00"

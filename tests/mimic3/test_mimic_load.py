@@ -74,11 +74,6 @@ def test_options_reach_the_build(raw: Path, settings: data.DataSettings) -> None
     assert seq.seq.shape == (4, 24, 12)
 
 
-def test_unfinished_build(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"is not a finished build .* run `python -m benchmarks mimic build`"):
-        read_built(tmp_path)
-
-
 def test_files_of_different_builds(raw: Path, tmp_path: Path) -> None:
     assert main(["mimic", "build", "--raw", str(raw), "--out", str(tmp_path / "out"), "--quiet"]) == 0
     hours = pd.read_parquet(tmp_path / "out" / "mimic_seq.parquet")
@@ -111,14 +106,6 @@ def test_git_ignores_what_is_built(raw: Path, tmp_path: Path) -> None:
     assert main(["mimic", "build", "--raw", str(raw), "--out", str(tmp_path / "out"), "--quiet"]) == 0
     status = subprocess.run(["git", "-C", str(tmp_path), "status", "--porcelain"], capture_output=True, check=True)
     assert status.stdout == b""
-
-
-def test_errors_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["mimic", "build", "--raw", str(tmp_path / "no"), "--out", str(tmp_path / "out")]) == 1
-    assert not (tmp_path / "out").exists()
-    error = capsys.readouterr().err
-    assert error.startswith("mimic: no folder")
-    assert error.count("\n") == 1
 
 
 def test_raw_may_come_from_the_variable(raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
