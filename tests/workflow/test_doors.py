@@ -126,13 +126,6 @@ def test_verbs_write_over_nothing_that_is_tracked() -> None:
     assert place(str(ROOT / "results" / "mine")) == ROOT / "results" / "mine"
 
 
-def test_a_tier_named_twice_is_a_contradiction(clone: Path) -> None:
-    (clone / "paper.yaml").write_text("tier: paper\n")
-    done = dry_run(clone, "--configfile", "paper.yaml", "--config", "tier=small")
-    assert done.returncode == 1
-    assert "got 'small' on the command line and 'paper' in the configuration file; leave one of them out" in done.stdout
-
-
 @pytest.mark.slow
 def test_paths_with_spaces_apostrophes_and_umlauts_work(clone: Path) -> None:
     """The clone's own path, data.folder, MIMIC_III: data, splits and the cohort are made by real jobs."""

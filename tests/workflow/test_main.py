@@ -63,14 +63,6 @@ def test_a_verb_has_parts_with_arguments_of_their_own(capsys: pytest.CaptureFixt
     assert "Double a number." in parser.format_help()
 
 
-def test_what_a_user_can_mend_is_one_line_and_exit_code_1() -> None:
-    words = ["explain", "support", "ctd", "0.4", "soden", "--run", "no/such/run"]
-    done = subprocess.run([*COMMAND, *words], capture_output=True, text=True, cwd=ROOT)
-    assert done.returncode == 1
-    assert done.stderr.startswith("explain: ")
-    assert "Traceback" not in done.stderr
-
-
 def test_a_python_without_the_packages_is_told_where_they_are() -> None:
     """-S -I: the same Python with no site-packages."""
     script = "import sys; sys.path.insert(0, sys.argv.pop(1)); from benchmarks.__main__ import main; sys.exit(main())"

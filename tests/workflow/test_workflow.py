@@ -194,13 +194,6 @@ def test_without_conda_it_is_said_how_to_go_on(tmp_path: Path) -> None:
     assert said in done.stdout + done.stderr
 
 
-def test_a_bad_config_stops_before_anything_is_written(tmp_path: Path) -> None:
-    done = run(tmp_path, check=False, trails=3)
-    assert done.returncode == 1
-    assert "unknown key 'trails'" in done.stderr
-    assert not (tmp_path / "results").exists()
-
-
 def test_status_of_a_stopped_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     results = tmp_path / "results" / "tiny"
     (results / "trials" / "simulated" / "soden").mkdir(parents=True)
