@@ -79,11 +79,6 @@ def test_search_ranges_of_appendix_d() -> None:
         assert module.N_SPLITS == 10
 
 
-def test_unknown_name_lists_the_choices() -> None:
-    with pytest.raises(ValueError, match=r"unknown data set 'suport'; choose among .*flchain, .*metabric, .*support"):
-        data.load("suport")
-
-
 def test_a_missing_data_set_does_not_stop_the_others(tmp_path: Path) -> None:
     settings = DataSettings(folders=(), cache=tmp_path, offline=True, simulated_n=10)
     found, missing = data.gather(["simulated", "metabric"], settings)
@@ -181,12 +176,6 @@ def test_what_can_be_had_and_what_not(tmp_path: Path, capsys: pytest.CaptureFixt
     captured = capsys.readouterr()
     assert "METABRIC cannot be had. Tried:" in captured.err
     assert "from scikit-survival" in captured.out
-
-
-def test_a_wrong_name_is_an_error_before_anything_is_fetched(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        call("suport")
-    assert "unknown data set 'suport'; choose among aids, flchain, gbsg2, metabric" in capsys.readouterr().err
 
 
 def test_marks_and_series_are_printed() -> None:
