@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from support.metrics_cases import cohort
 
-from benchmarks.metrics import base
 from benchmarks.metrics.base import LEVELS, Metric, Outcome, Prediction, discover, metrics
 from benchmarks.metrics.evaluate import evaluate, evaluate_all
 
@@ -111,13 +110,6 @@ def test_single_precision_and_read_only_predictions_give_the_same_scores():
 
     for a, b in zip(whole, evaluate(TIME, EVENT, single), strict=True):
         assert a.value == pytest.approx(b.value, abs=1e-6), a
-
-
-def test_the_size_of_a_block_changes_nothing(monkeypatch):
-    whole = evaluate(TIME, EVENT, curves)
-    monkeypatch.setattr(base, "BLOCK", 10_000)  # two or three rows at a time
-    for a, b in zip(whole, evaluate(TIME, EVENT, curves), strict=True):
-        assert a.value == pytest.approx(b.value, rel=1e-12), a
 
 
 def test_curves_come_from_the_same_question():
