@@ -53,13 +53,10 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     _damaged_runs(made)
     _begun_runs(world / "results", simulate(100, seed=1))
     (world / "empty").mkdir()
-    pd.DataFrame({"a": [1]}).to_csv(world / "foreign.csv", index=False)
-    pd.DataFrame({"a": [1]}).to_parquet(world / "foreign.parquet", index=False)
     scores = pd.read_csv(made / "scores.csv")
     pd.concat([scores, scores[:1]]).to_csv(world / "twice.csv", index=False)
     for name, text in {
-        "text.txt": "hello", "nothing.csv": "", "cut.parquet": "PAR1", "nothing.yaml": "", "torn.yaml": "a: [1\nb: 2",
-        "paper.yaml": "tier: paper", "unknown.yaml": "tier: huge", "gpu.yaml": "device: cuda:7",
+        "text.txt": "hello", "cut.parquet": "PAR1", "paper.yaml": "tier: paper", "gpu.yaml": "device: cuda:7",
         "known.yaml": json.dumps({"known": str(made)}), "knownless.yaml": "known: results/none",
     }.items():  # fmt: skip
         (world / name).write_text(text)
@@ -67,39 +64,28 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _damaged_runs(made: Path) -> None:
-    for name, file in {
-        "cut_config": "config.json", "cut_trials": "trials.parquet", "cut_cells": "cells.csv",
-        "cut_note": "data/support.json", "cut_chosen": "chosen/support/soden.json", "cut_table": "trials.parquet",
-        "cut_simulation": "simulation/1.npz", "foreign": "config.json",
-    }.items():  # fmt: skip
-        shutil.copytree(made, made.with_name(name))
-        path = made.with_name(name) / file
+    for name, file in {"trials": "trials.parquet", "cells": "cells.csv", "simulation": "simulation/1.npz"}.items():
+        path = Path(shutil.copytree(made, made.with_name(f"cut_{name}"))) / file
         path.parent.mkdir(exist_ok=True)
-        path.write_bytes(path.read_bytes()[:20] if path.suffix in (".json", ".parquet") else b"")
-    (made.with_name("foreign") / "config.json").write_text("{}")
-    for name in ("cut_config", "foreign"):  # with trials beside the tables these are counted by the configuration
-        (made.with_name(name) / "trials").mkdir()
+        path.write_bytes(path.read_bytes()[:20] if path.suffix == ".parquet" else b"")
 
 
 def _begun_runs(results: Path, dataset: data.Dataset) -> None:
-    """A run that has done nothing yet, and some that have data and splits: with a mistake, or with a damaged file."""
+    """A run that has done nothing yet, and some that have data and splits and a damaged file."""
     config = resolve({"datasets": ["simulated"], "models": ["cox", "soden"], "trials": 1, "device": "cpu"}).plain()
-    for name in ("begun", "cut_data", "cut_splits", "gpu", "knownless", "cut_chunk", "foreign_chunk"):
+    for name in ("begun", "cut_data", "cut_splits", "cut_chunk"):
         run = results / name
         (run / "splits" / "simulated").mkdir(parents=True)
-        mistake = {"gpu": {"device": "cuda:7"}, "knownless": {"known": "results/none"}}.get(name, {})
-        (run / "config.json").write_text(json.dumps(config | {"run": name} | mistake))
+        (run / "config.json").write_text(json.dumps(config | {"run": name}))
         if name != "begun":
             dataset.save(run / "data" / "simulated.npz")
             for split in (1, 2):
                 make_split(dataset, "drawn", split, seed=1).save(run / "splits" / "simulated" / f"{split}.npz")
     for name in ("cut_data/data/simulated.npz", "cut_splits/splits/simulated/1.npz"):
         (results / name).write_bytes((results / name).read_bytes()[:100])
-    for name in ("cut_chunk", "foreign_chunk"):
-        (results / name / "trials" / "simulated" / "cox").mkdir(parents=True)
-    (results / "cut_chunk" / "trials" / "simulated" / "cox" / "0000.parquet").write_text("PAR1")
-    foreign = results / "foreign_chunk" / "trials" / "simulated" / "cox" / "0000.parquet"
-    pd.DataFrame({"a": [1]}).to_parquet(foreign, index=False)
+    chunk = results / "cut_chunk" / "trials" / "simulated" / "cox" / "0000.parquet"
+    chunk.parent.mkdir(parents=True)
+    chunk.write_text("PAR1")
 
 
 @pytest.fixture(scope="module")
