@@ -42,12 +42,6 @@ def of_dataset(name: str, root: Path = ROOT) -> str:
 
 
 @cache
-def of_mimic(root: Path = ROOT) -> str:
-    """What the MIMIC cohorts depend on."""
-    return of_dataset("mimic", root)
-
-
-@cache
 def of_simulation(root: Path = ROOT) -> str:
     """What the simulation study depends on: its own files and the two models it fits, but not their search spaces."""
     names = ("study/simulation.py", "study/simulation_search.csv", "data/simulated.py")

@@ -17,9 +17,10 @@ from benchmarks.report.agreement import judge
 from benchmarks.report.claims.check import check_claims, kept_replications
 from benchmarks.report.conventions import comparisons, rankings
 from benchmarks.report.deviations import deviations
+from benchmarks.report.page_context import Context
 from benchmarks.report.provenance import costs, failures
 from benchmarks.results import names
-from benchmarks.results.folder import Results, Row
+from benchmarks.results.folder import Results
 from benchmarks.results.tidy import PAPER_METRICS, TRUNCATIONS
 
 TEMPLATE = Path(__file__).with_name("template")
@@ -112,7 +113,7 @@ def render(template: str = "page.html", **context: Any) -> str:
     return engine.get_template(template).render(policy=policy, **parts, **context)
 
 
-def read_figures(folder: Path) -> tuple[Row | None, list[Row], dict[str, str]]:
+def read_figures(folder: Path) -> tuple[Context | None, list[Context], dict[str, str]]:
     """The headline, the other figures as data URIs with caption and alternative text, and why some are absent."""
     index = folder / "index.json"
     if not index.is_file():
@@ -123,7 +124,7 @@ def read_figures(folder: Path) -> tuple[Row | None, list[Row], dict[str, str]]:
     return headline, [figure for figure in figures if figure is not headline], listed["absent"]
 
 
-def _figure(folder: Path, entry: Row) -> Row:
+def _figure(folder: Path, entry: Context) -> Context:
     for name in entry["files"]:
         path = folder / name
         if path.suffix in MIME and path.is_file():
@@ -134,7 +135,7 @@ def _figure(folder: Path, entry: Row) -> Row:
     )
 
 
-def data_rows(run: Results) -> list[Row]:
+def data_rows(run: Results) -> list[Context]:
     """What each data set is and where it came from; of those that could not be had, the first line of the reason."""
     rows = []
     for name, note in run.notes.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -30,7 +31,7 @@ from benchmarks.report.wording import (
     uneven,
 )
 from benchmarks.results import counting, pool
-from benchmarks.results.folder import Results, Row
+from benchmarks.results.folder import Results
 from benchmarks.results.names import (
     DATASETS,
     dataset_label,
@@ -44,6 +45,7 @@ from benchmarks.results.replications import NEEDED, enough, how_many, replicatio
 from benchmarks.results.statistics import ALPHA
 from benchmarks.results.yardstick import read_error_rates
 
+Context = dict[str, Any]  # what the page's template prints, by name
 COUNTED = {"ablation": "Ablation", "beyond": "All models"}  # tables of more than one data set
 PAPER_EPOCHS = 100
 # Where the paper and its code are; this project's own address is added here once it has one.
@@ -56,7 +58,7 @@ PLURALS = {"holds": "hold", "fails": "fail", ONCE: "held in this one search", NO
 ELSEWHERE = ("dcal",)  # D-calibration, a test, has a table of its own
 
 
-def head(run: Results, rows: pd.DataFrame, claims: pd.DataFrame) -> Row:
+def head(run: Results, rows: pd.DataFrame, claims: pd.DataFrame) -> Context:
     """The first screen."""
     values = rows.drop_duplicates(CELL)
     by_value, by_claim = values["verdict"].value_counts(), claims["verdict"].value_counts()
@@ -149,7 +151,7 @@ def _and(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1]))) if names else "no data set"
 
 
-def refits(run: Results) -> Row:
+def refits(run: Results) -> Context:
     """Chosen trials that were fitted again: how many, and those that did not give their rows again."""
     again = [row for row in run.chosen if row.refit]
     bad = [row for row in again if row.refit.startswith("different")]
@@ -157,7 +159,7 @@ def refits(run: Results) -> Row:
     return {"n": len(again), "different": texts}
 
 
-def taken(run: Results) -> list[Row]:
+def taken(run: Results) -> list[Context]:
     """Rows that another run made: its name, and how many of which models."""
     if "taken_from" not in run.trials:
         return []
@@ -192,18 +194,18 @@ def shortfalls(run: Results) -> list[str]:
     return texts
 
 
-def count_rows(rows: pd.DataFrame) -> list[Row]:
+def count_rows(rows: pd.DataFrame) -> list[Context]:
     """Cells per table and verdict."""
     return [dict(row) for row in counts(rows).to_dict("records")]
 
 
-def error_rates(rows: pd.DataFrame) -> list[Row]:
+def error_rates(rows: pd.DataFrame) -> list[Context]:
     """How the yardstick judges what is known; nothing where no verdict rests on replications."""
     kept = read_error_rates() if rows["verdict"].isin(pool.VERDICTS).any() else None
     return [] if kept is None else [dict(row) for row in kept.to_dict("records")]
 
 
-def signed_rows(rows: pd.DataFrame) -> list[Row]:
+def signed_rows(rows: pd.DataFrame) -> list[Context]:
     """Mean signed differences of each model, and how many of its values got which verdict."""
     compared = rows[rows["difference"].notna()].drop_duplicates(CELL)
     out = []
@@ -214,7 +216,7 @@ def signed_rows(rows: pd.DataFrame) -> list[Row]:
     return [{metric: row.get(metric) for metric in ("ctd", "ibll", "ibs", "nll")} | row for row in out]
 
 
-def mean_ranks(run: Results) -> Row | None:
+def mean_ranks(run: Results) -> Context | None:
     """Mean ranks over data sets where there are models beyond the paper's: a row per model, a column per metric."""
     ranked, _ = rankings(run.cells)
     if not ranked or not (run.cells["table"] == "beyond").any():
@@ -226,12 +228,12 @@ def mean_ranks(run: Results) -> Row | None:
     return {"n": len(ranked[0].datasets), "heads": [{"arrow": arrow(r.metric), "of": r} for r in ranked], "rows": rows}
 
 
-def _rank(ranking: Ranking, model: str) -> Row:
+def _rank(ranking: Ranking, model: str) -> Context:
     rank = ranking.mean_ranks.get(model)
     return {"rank": rank, "best": rank == min(ranking.mean_ranks.values())}
 
 
-def metric_tables(run: Results) -> list[Row]:
+def metric_tables(run: Results) -> list[Context]:
     """Metrics that the paper does not have: a row per model, a column per data set and truncation."""
     tables = []
     for name in other_metrics(run.cells):
@@ -249,7 +251,7 @@ def metric_tables(run: Results) -> list[Row]:
     return tables
 
 
-def extra_tables(run: Results) -> list[Row]:
+def extra_tables(run: Results) -> list[Context]:
     """D-calibration, which the paper does not report: the statistic, and on how many splits it is not rejected."""
     tables = []
     for dataset in dataset_names(run):
@@ -267,7 +269,7 @@ def extra_tables(run: Results) -> list[Row]:
     return tables
 
 
-def counting_rows(run: Results) -> list[Row]:
+def counting_rows(run: Results) -> list[Context]:
     """Per table: its tests, how many survive each correction, and wins split by split; real data only."""
     real = run.scores[~run.scores["dataset"].isin(run.marks)]
     if real.empty or run.reference not in set(real["model"]):
@@ -276,7 +278,7 @@ def counting_rows(run: Results) -> list[Row]:
     return [row | {"name": COUNTED.get(row["table"], dataset_label(row["table"]))} for row in rows]
 
 
-def convention_tables(compared: list[Comparison], run: Results) -> list[Row]:
+def convention_tables(compared: list[Comparison], run: Results) -> list[Context]:
     """A table per data set and family: conventions down, models across."""
     return [
         {

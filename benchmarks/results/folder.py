@@ -17,7 +17,6 @@ from benchmarks.results.files import damaged, read_any_json, read_csv, read_json
 from benchmarks.results.tidy import canonical_g_tau, read_table
 from benchmarks.results.types import Chosen
 
-Row = dict[str, Any]  # only for benchmarks.report, until it names what it holds
 NEEDED = ("config.json", "cells.csv", "scores.csv", "tests.csv", "trials.parquet", "datasets.csv")  # of a finished run
 
 

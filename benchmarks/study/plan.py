@@ -203,4 +203,4 @@ def _besides(config: Config, step: str, key: list[str]) -> dict[str, Any]:
     if step == "simulate":
         return {"code": code.of_simulation()}
     raw = {"raw": raw_tables(config, Path("run"))} if step in ("mimic cohort", "mimic events") else {}
-    return {**raw, "code": code.of_mimic()}
+    return {**raw, "code": code.of_dataset("mimic")}

@@ -10,7 +10,7 @@ from support.run_folder import simulation, write_run
 
 from benchmarks.report.claims import relations
 from benchmarks.report.claims import simulation as simulation_rules
-from benchmarks.report.claims.check import Check, check_claims, overall, statements, verdict
+from benchmarks.report.claims.check import Check, check_claims, statements, verdict
 from benchmarks.results.folder import read_results
 from benchmarks.results.published import published_cells
 from benchmarks.results.replications import STEPS
@@ -106,14 +106,6 @@ def test_replications_are_counted_set_by_set(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_verdicts_count_replications(held: int, of: int, word: str) -> None:
     assert verdict(held, of) == word
-
-
-def test_a_statement_about_all_sets_holds_only_where_it_holds_on_each() -> None:
-    assert overall(["holds", "holds"]) == "holds"
-    assert overall(["holds", "untested"]) == "untested"
-    assert overall(["untested", "undecided", "holds"]) == "undecided"
-    assert overall(["holds", "fails", "untested"]) == "fails"
-    assert overall([]) == "untested"
 
 
 @pytest.mark.parametrize(

@@ -86,10 +86,10 @@ def test_data_sets_metrics_and_the_simulation_have_their_own_code(tmp_path: Path
     queried = copied(tmp_path / "c", {})
     sql = sorted((queried / "benchmarks" / "data").rglob("*.sql"))
     assert sql, "MIMIC's features are made by SQL"
-    assert code.of_mimic(queried) == code.of_mimic()
+    assert code.of_dataset("mimic", queried) == code.of_dataset("mimic")
     sql[0].write_text(sql[0].read_text() + "\n-- more\n")
-    code.of_mimic.cache_clear(), code.of_dataset.cache_clear(), code._content.cache_clear()
-    assert code.of_mimic(queried) != code.of_mimic()
+    code.of_dataset.cache_clear(), code._content.cache_clear()
+    assert code.of_dataset("mimic", queried) != code.of_dataset("mimic")
     simulated = copied(tmp_path / "d", {"benchmarks/study/simulation.py": ("VALID = 5", "VALID = 4")})
     assert code.of_simulation(simulated) != code.of_simulation()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.report.agreement import shortfall
-from benchmarks.results.folder import Results, Row, read_results
+from benchmarks.results.folder import Results, read_results
 from benchmarks.results.names import higher_is_better
 from benchmarks.results.replications import NEEDED, STEPS, replication_folders
 from benchmarks.results.statistics import paired_t
@@ -166,12 +166,6 @@ def verdict(held: int, of: int) -> str:
     return FAILS if held <= 1 and held < of / 2 else UNDECIDED
 
 
-def overall(verdicts: Iterable[str]) -> str:
-    """Of a statement over all its data sets: it fails where it fails on one, and holds only where it holds on each."""
-    found = set(verdicts)
-    return next((v for v in (FAILS, NOT_ONCE, UNDECIDED, UNTESTED, ONCE, HOLDS) if v in found), UNTESTED)
-
-
 def check_claims(run: Results, published: pd.DataFrame, replications: Sequence[Results] = ()) -> pd.DataFrame:
     """A row per statement and data set: this run's comparisons, and the verdict of the replications.
 
@@ -191,7 +185,7 @@ def kept_replications() -> list[Results]:
     return [read_results(folder) for folder in replication_folders()]
 
 
-def _row(s: Statement, dataset: str, ours: Evidence, paper: Evidence, others: Sequence[Evidence]) -> Row:
+def _row(s: Statement, dataset: str, ours: Evidence, paper: Evidence, others: Sequence[Evidence]) -> dict[str, Any]:
     checks = checks_of(s, ours, dataset)
     failed = [check for check in checks if not check.passed]
     why = _untested(s, dataset, ours, checks)

@@ -17,7 +17,6 @@ from benchmarks.results.folder import Results
 from benchmarks.results.names import DATASETS, dataset_label, in_order, model_label, model_order
 from benchmarks.results.tidy import require
 
-Row = dict[str, Any]
 # Years per unit of a data set's times: METABRIC's are months / 365.25. The simulation has no unit.
 YEARS = {"metabric": 365.25 / 12}
 WITHOUT_UNIT = ("simulated",)
@@ -64,11 +63,11 @@ class View:
         """The mark of a data set's data: "synthetic", "demo" or nothing."""
         return self.run.marks.get(dataset, "")
 
-    def curves(self, dataset: str, model: str) -> dict[str, list[Row]]:
+    def curves(self, dataset: str, model: str) -> dict[str, list[dict[str, Any]]]:
         """`curves` and `risk_groups` of one model's evaluation; both empty if there was none."""
         return self.run.evaluated.get((dataset, model), {"curves": [], "risk_groups": []})
 
-    def simulations(self) -> list[tuple[dict[str, npt.NDArray[Any]], Row]]:
+    def simulations(self) -> list[tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]]:
         """Arrays and meta of every repetition of the simulation study, in order."""
         if not self.run.simulations:
             raise NothingToDraw(f"no repetition of the simulation study in {self.run.path}/simulation")
