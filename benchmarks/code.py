@@ -73,16 +73,16 @@ def of_report(part: str, root: Path = ROOT) -> str:
 
 def closure(modules: Iterable[str], root: Path = ROOT, without: Collection[str] = ()) -> set[Path]:
     """The files of these modules and of all they import of the project, inside functions too."""
-    found: set[Path] = set()
+    files: set[Path] = set()
     waiting = [_file(name, root) for name in modules]
     skipped = {_file(name, root) for name in without}
     while waiting:
         path = waiting.pop()
-        if path is None or path in found or path in skipped:
+        if path is None or path in files or path in skipped:
             continue
-        found.add(path)
+        files.add(path)
         waiting += [_file(name, root) for name in _imported(path)]
-    return found
+    return files
 
 
 @cache

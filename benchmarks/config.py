@@ -282,7 +282,7 @@ def _name_problems(config: Config) -> Iterator[str]:
     from benchmarks import data
 
     models, datasets = registry.names(), data.names()
-    for where, names, known in (
+    for where, names, choices in (
         ("models", config.models, models),
         ("datasets", config.datasets, datasets),
         ("splits", config.splits, datasets),
@@ -291,8 +291,8 @@ def _name_problems(config: Config) -> Iterator[str]:
         *((f"skip.{d}", names, models) for d, names in config.skip.items()),
     ):
         for name in names:
-            if name not in known:
-                yield f"{where}: unknown name {name!r}; choose among {', '.join(known)}"
+            if name not in choices:
+                yield f"{where}: unknown name {name!r}; choose among {', '.join(choices)}"
     if config.compare_with not in config.models:
         yield (
             f"models: must include {config.compare_with}, which every other model is tested against; or name one of "

@@ -168,13 +168,13 @@ def wanted(schema: Schema) -> str:
     """ "a whole number of at least 1"; a key's own `wanted` says what its type does not."""
     if "wanted" in schema:
         return str(schema["wanted"])
-    first, *others = _kinds(schema)
+    first, *rest = _kinds(schema)
     bound = f" above {schema['exclusiveMinimum']}" if "exclusiveMinimum" in schema else ""
     if "maximum" in schema:
         bound = f" from {schema['minimum']} to {schema['maximum']:,}"
     elif "minimum" in schema:
         bound = f" of at least {schema['minimum']}"
-    return " or ".join([WORDS[first] + bound, *(WORDS[other] for other in others)])
+    return " or ".join([WORDS[first] + bound, *(WORDS[other] for other in rest)])
 
 
 def built(cls: type[T], plain: Mapping[str, Any]) -> T:

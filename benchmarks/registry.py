@@ -58,19 +58,19 @@ def _found() -> dict[str, Found]:
     """Model name -> where it is."""
     files, _ = _parsed()
     classes = {(p.stem, node.name): node for p, t in files.items() for node in t.body if isinstance(node, ast.ClassDef)}
-    found: dict[str, Found] = {}
+    models_by_name: dict[str, Found] = {}
     for (module, cls), node in classes.items():
         name, label = _constant(node, "name"), _constant(node, "label")
         if name is None or label is None:
             continue
-        if name in found:
-            twice = f"{found[name].module}.{found[name].cls} and baselines.{module}.{cls}"
+        if name in models_by_name:
+            twice = f"{models_by_name[name].module}.{models_by_name[name].cls} and baselines.{module}.{cls}"
             raise ValueError(f"two models are named {name!r}: {twice}; rename one")
         space = _inherited(node, "space", module, classes)
         chosen = _inherited(node, "select_by", module, classes)
         selected_by = chosen.value if isinstance(chosen, ast.Constant) else "loss"
-        found[name] = Found(f"baselines.{module}", cls, space is not None, str(selected_by), label)
-    return found
+        models_by_name[name] = Found(f"baselines.{module}", cls, space is not None, str(selected_by), label)
+    return models_by_name
 
 
 def _constant(node: ast.ClassDef, attribute: str) -> str | None:

@@ -199,18 +199,18 @@ def explain(log: Path, results: Path, console: Console) -> None:
     console.print("The run did not finish; finished work is kept and the same command goes on from here.", style="red")
     text = log.read_text(errors="replace")
     failed = dict.fromkeys(re.findall(r"log: (\S+) \(check", text))  # Snakemake names the logs of failed jobs so
-    found = {path: _read(path) for name in failed if (path := results.parents[1] / name).exists()}
-    for path, said in list(found.items())[:3]:
-        console.print(f"\n{short(path)} {'ends with:' if said else 'is empty: its command said nothing'}", style="bold")
-        console.print("\n".join(said.splitlines()[-12:]), markup=False)
-    if not any(found.values()):
+    logs = {path: _read(path) for name in failed if (path := results.parents[1] / name).exists()}
+    for path, tail in list(logs.items())[:3]:
+        console.print(f"\n{short(path)} {'ends with:' if tail else 'is empty: its command said nothing'}", style="bold")
+        console.print("\n".join(tail.splitlines()[-12:]), markup=False)
+    if not any(logs.values()):
         console.print("\n".join(text.splitlines()[-25:]) or "Snakemake said nothing.", markup=False)
     if KILLED.search(text):
         console.print(
             "\nA job was killed by the system, probably because memory ran out: give fewer --cores.", style="red"
         )
     full = disk_is_full(results)
-    if any(FULL in said for said in (text, *found.values())) or (not any((text, *found.values())) and _few(results)):
+    if any(FULL in tail for tail in (text, *logs.values())) or (not any((text, *logs.values())) and _few(results)):
         console.print(f"\n{full[0].upper()}{full[1:]}.", style="red", markup=False)
     console.print(f"\nSnakemake's log: {short(log)}")
 

@@ -59,13 +59,13 @@ def _not_run(results: Results, cell: dict[str, Any]) -> Iterator[str]:
     yield f"  {results.name}: not {why}"
 
 
-def lines(results: Results, found: Chain) -> Iterator[str]:
+def lines(results: Results, chain: Chain) -> Iterator[str]:
     """The chain in words, from the cell down to the machine."""
-    yield from _cell(results, found)
+    yield from _cell(results, chain)
     yield ""
-    yield from _splits(results, found)
+    yield from _splits(results, chain)
     yield ""
-    yield from _origin(results, found)
+    yield from _origin(results, chain)
 
 
 def _cell(results: Results, found: Chain) -> Iterator[str]:
@@ -115,11 +115,11 @@ def _effort(cell: Cell) -> str:
     return f"{cell.n_splits} of {cell.n_planned} splits{trials}"
 
 
-def _splits(results: Results, found: Chain) -> Iterator[str]:
-    n = sum(part.value is not None for part in found.splits)
+def _splits(results: Results, chain: Chain) -> Iterator[str]:
+    n = sum(part.value is not None for part in chain.splits)
     yield f"the mean of {n} rows of scores.csv, each from one chosen trial:"
     yield "  split      value  trial  validation score                 seed  identity"
-    for part in found.splits:
+    for part in chain.splits:
         value = "       none" if part.value is None else f"{part.value:11.6f}"
         best = part.chosen
         if best is None or best.trial is None:
@@ -127,10 +127,10 @@ def _splits(results: Results, found: Chain) -> Iterator[str]:
             continue
         tried = f"{best.trial}/{best.n_trials}"
         yield f"  {part.split:5d} {value}  {tried:>5s} {best.score:17.10f} {best.seed:20d}  {best.identity}"
-    if is_searched(found.cell.model):
-        yield f"Chosen on each split: the trial with the highest validation score, {_score(found.cell.model)}."
-    momentum, series = bool(results.config["training"].get("use_momentum")), data.has_series(found.cell.dataset)
-    used = {p.split: used_hyper(p.chosen.hyper, momentum, series) for p in found.splits if p.chosen}
+    if is_searched(chain.cell.model):
+        yield f"Chosen on each split: the trial with the highest validation score, {_score(chain.cell.model)}."
+    momentum, series = bool(results.config["training"].get("use_momentum")), data.has_series(chain.cell.dataset)
+    used = {p.split: used_hyper(p.chosen.hyper, momentum, series) for p in chain.splits if p.chosen}
     if any(used.values()):
         yield "hyper-parameters of the chosen trials, as far as the model uses them:"
         yield from (f"  split {split}: {hyper_text(hyper)}" for split, hyper in used.items())
@@ -144,19 +144,19 @@ def _score(model: str) -> str:
     return "the concordance on the validation part" if how == "ctd" else f"the model's own {how} on the validation part"
 
 
-def _origin(results: Results, found: Chain) -> Iterator[str]:
-    config, table, dataset, model = results.config, found.data, found.cell.dataset, found.cell.model
+def _origin(results: Results, chain: Chain) -> Iterator[str]:
+    config, table, dataset, model = results.config, chain.data, chain.cell.dataset, chain.cell.model
     convention, splits = results.convention(dataset), results.split_sources[dataset]
     yield f"run          {results.name}: tier {config['tier']}, root seed {config['seed']}, {config['trials']} trials"
     yield f"evaluation   convention {convention}, splits {splits}"
     yield f"training     {hyper_text(config['training'])}, widths {config['width_rounding']}"
     yield f"numerics     {config.get('numerics', 'native')}"
-    yield from _code(results, dataset, model, found.codes)
+    yield from _code(results, dataset, model, chain.codes)
     subjects = table.get("summary", {}).get("n", "?")
     yield f"data         {(data.module(dataset).__doc__ or dataset).splitlines()[0]}"
     source, digest = table.get("source", "a place not recorded"), table.get("sha256", "unknown")
     yield f"             {subjects} subjects, sha256 {digest}; this run read them from: {source}"
-    environment = found.environment
+    environment = chain.environment
     if environment:
         libraries = ", ".join(f"{name} {text}" for name, text in environment["libraries"].items())
         yield f"environment  Python {environment['python']}, {libraries}"
@@ -164,8 +164,8 @@ def _origin(results: Results, found: Chain) -> Iterator[str]:
         yield f"machine      {environment['processor']}, {environment['cores']} cores, {environment['system']}"
     else:
         yield "environment  not recorded in this run's folder"
-    if any(part.chosen and part.chosen.trial is not None for part in found.splits):
-        cell = " ".join(filter(None, (dataset, found.cell.metric, found.cell.g_tau, model)))
+    if any(part.chosen and part.chosen.trial is not None for part in chain.splits):
+        cell = " ".join(filter(None, (dataset, chain.cell.metric, chain.cell.g_tau, model)))
         yield f"again        python -m benchmarks verify cell {cell} --run {results.name}"
 
 

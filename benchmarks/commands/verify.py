@@ -216,18 +216,18 @@ def states(args: Namespace) -> int:
     kept = find_run("reference", args.directory / "results")
     if not (kept / FILE).is_file():
         raise FileNotFoundError(f"{kept} holds no {FILE}; `make verify` fits its chosen models again")
-    found = list(check_states(kept))
-    for state in found:
+    checks = list(check_states(kept))
+    for state in checks:
         if not state.same_bits or not state.largest <= SAME_SCORE:
             said = "predicts what it predicted" if state.same_bits else "predicts otherwise"
             print(f"  {state.name.removesuffix('.pt')} {said}; its scores are up to {state.largest:.1g} off")
-    bits = sum(state.same_bits for state in found)
-    scored = sum(state.largest <= SAME_SCORE for state in found)
+    bits = sum(state.same_bits for state in checks)
+    scored = sum(state.largest <= SAME_SCORE for state in checks)
     print(
-        f"{bits} of {len(found)} chosen models predict what they predicted, bit for bit; {scored} of {len(found)} give "
-        "the scores of conventions.csv"
+        f"{bits} of {len(checks)} chosen models predict what they predicted, bit for bit; {scored} of {len(checks)} "
+        "give the scores of conventions.csv"
     )
-    return 0 if bits == scored == len(found) > 0 else 1
+    return 0 if bits == scored == len(checks) > 0 else 1
 
 
 def reference(args: Namespace) -> int:
@@ -248,22 +248,22 @@ def reference(args: Namespace) -> int:
     stored = _stored(args)
     if code := _fresh_run(args, theirs.config, names):
         return code
-    found = check(read_results(args.directory / "results" / "verify"), theirs)
-    for text in found.different:
+    outcome = check(read_results(args.directory / "results" / "verify"), theirs)
+    for text in outcome.different:
         print(text)
     seed = secrets.randbelow(10**6) if args.seed is None else args.seed
     table = theirs.trials[theirs.trials["dataset"].isin(names)]
     picked = sample(table, theirs, args.sample, seed)
     differing = _fit_sample(FOLDER, picked, args.jobs, seed) if picked else 0
-    near = f", {found.refits['equivalent']} equivalent" if found.refits["equivalent"] else ""
+    near = f", {outcome.refits['equivalent']} equivalent" if outcome.refits["equivalent"] else ""
     print(
-        f"verify: {found.refits['identical']} of {found.chosen} refits identical{near}, {found.same_cells} of "
-        f"{found.cells} cells as in the reference, {len(picked) - differing} of {len(picked)} other trials came out "
+        f"verify: {outcome.refits['identical']} of {outcome.chosen} refits identical{near}, {outcome.same_cells} of "
+        f"{outcome.cells} cells as in the reference, {len(picked) - differing} of {len(picked)} other trials came out "
         f"again ({(time.monotonic() - started) / 60:.0f} min)"
     )
     if picked:
-        print(power(table, picked, found.chosen))
-    return 0 if found.holds and stored and not differing else 1
+        print(power(table, picked, outcome.chosen))
+    return 0 if outcome.holds and stored and not differing else 1
 
 
 def _stored(args: Namespace) -> bool:

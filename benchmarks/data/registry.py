@@ -31,7 +31,7 @@ class DatasetModule(Protocol):
 @cache
 def _all() -> tuple[dict[str, DatasetModule], dict[str, str]]:
     """The data sets by name, and what is wrong with the files that cannot be imported or lack something."""
-    found: dict[str, DatasetModule] = {}
+    modules: dict[str, DatasetModule] = {}
     broken: dict[str, str] = {}
     for info in pkgutil.iter_modules(import_module("benchmarks.data").__path__):
         if info.ispkg:
@@ -39,11 +39,11 @@ def _all() -> tuple[dict[str, DatasetModule], dict[str, str]]:
         try:
             module = import_module(f"benchmarks.data.{info.name}")
             if hasattr(module, "NAME"):
-                found[info.name] = _checked(info.name, module)
+                modules[info.name] = _checked(info.name, module)
         except Exception as error:  # whatever a file raises when it is imported: the other data sets do not need it
             where = f", line {error.lineno}" if isinstance(error, SyntaxError) else ""
             broken[info.name] = f"benchmarks/data/{info.name}.py{where} cannot be used: {error}"
-    return found, broken
+    return modules, broken
 
 
 def _modules() -> dict[str, DatasetModule]:
@@ -108,11 +108,11 @@ def split_key(name: str) -> str:
 
 def gather(wanted: Sequence[str], settings: DataSettings | None = None) -> tuple[dict[str, Dataset], dict[str, str]]:
     """Load what can be had; for the rest, why not: a run goes on without a missing data set and says so."""
-    found: dict[str, Dataset] = {}
+    datasets: dict[str, Dataset] = {}
     missing: dict[str, str] = {}
     for name in wanted:
         try:
-            found[name] = load(name, settings)
+            datasets[name] = load(name, settings)
         except DataUnavailable as error:
             missing[name] = str(error)
-    return found, missing
+    return datasets, missing

@@ -57,14 +57,14 @@ def first_of(label: str, sources: Sequence[Source[T]], advice: str) -> tuple[T, 
     tried: list[tuple[str, str]] = []
     for source in sources:
         try:
-            found = source.get()
+            content = source.get()
         except SourceFailed as failure:
             tried.append((f"{source.kind} {source.place}".strip(), str(failure)))
             continue
         for where, reason in tried:
             # An absent file is the normal case; a file with other bytes is something the user should hear of.
             log.log(logging.WARNING if "sha256" in reason else logging.DEBUG, "%s: %s: %s", label, where, reason)
-        return found, source.kind
+        return content, source.kind
     raise DataUnavailable(label, tried, advice)
 
 

@@ -20,19 +20,19 @@ class DCalibrationTest(NamedTuple):
     counts: FloatArray  # (bins,) expected n / bins each; fractions from the censored
 
 
-def d_calibration(own: FloatArray, event: BoolArray, bins: int = BINS) -> DCalibrationTest:
+def d_calibration(survival: FloatArray, event: BoolArray, bins: int = BINS) -> DCalibrationTest:
     """Test own[i] = S_i(y_i); a censored subject is spread evenly over [0, S_i(y_i)], where its S(T) must lie."""
     from scipy.stats import chi2
 
     edges = np.arange(bins) / bins
-    counts = np.bincount(np.minimum((own[event] * bins).astype(int), bins - 1), minlength=bins).astype(float)
-    censored = own[~event][:, None]
+    counts = np.bincount(np.minimum((survival[event] * bins).astype(int), bins - 1), minlength=bins).astype(float)
+    censored = survival[~event][:, None]
     # Length of [0, s] in each bin over s; s = 0 is all in the first bin.
     inside = np.clip(censored - edges, 0, 1 / bins)
     share = np.divide(inside, censored, out=np.zeros_like(inside), where=censored > 0)
     share[censored[:, 0] == 0, 0] = 1.0
     counts += share.sum(axis=0)
-    expected = len(own) / bins
+    expected = len(survival) / bins
     statistic = float(np.sum((counts - expected) ** 2) / expected)
     return DCalibrationTest(statistic, float(chi2.sf(statistic, bins - 1)), counts)
 

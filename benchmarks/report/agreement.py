@@ -57,13 +57,13 @@ def yardstick_of(run: Results) -> Yardstick:
     """The kept intervals; for a full run also its percentiles, and intervals of its own where there are no others."""
     intervals, kept = yardstick.read_intervals(), len(replication_folders())
     full = {c["dataset"] for c in run.cells.to_dict("records") if not shortfall(c) and c["dataset"] not in run.marks}
-    own = yardstick.one_search(run, full & set(CREDENTIALED))
+    from_one_search = yardstick.one_search(run, full & set(CREDENTIALED))
     if not full & set(intervals["dataset"]):
-        return Yardstick(intervals, kept, {}, own)
+        return Yardstick(intervals, kept, {}, from_one_search)
     replications = read_replications()
     departures = yardstick.departures(run.config, replications.configs[0])
     places = {} if departures else yardstick.percentiles(run, replications)
-    return Yardstick(intervals, kept, places, own, departures)
+    return Yardstick(intervals, kept, places, from_one_search, departures)
 
 
 def agreement(

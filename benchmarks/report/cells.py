@@ -70,7 +70,7 @@ def groups(run: Results, rows: pd.DataFrame) -> list[dict[str, Any]]:
     ]
     named: set[Key] = set()
     weights = uneven(run)
-    found = []
+    tables = []
     for table, dataset in sorted(wanted, key=lambda pair: pair not in ours and pair[1] not in {d for _, d in ours}):
         models = model_order({key[2] for key in (*cells, *judged) if key[:2] == (table, dataset)})
         if len(models) < (2 if table == "ablation" else 1):
@@ -84,8 +84,8 @@ def groups(run: Results, rows: pd.DataFrame) -> list[dict[str, Any]]:
                 line.append(_entry(key, cells.get((table, *key)), judged.get((table, *key)), named) if there else None)
             body.append({"model": model, "cells": line})
         about = {"effort": effort(run, dataset), "uneven": weights.get(dataset, ""), "title": TITLES[table]}
-        found.append({"run": (table, dataset) in ours, "rows": body, **about})
-    return found
+        tables.append({"run": (table, dataset) in ours, "rows": body, **about})
+    return tables
 
 
 def choices(groups: Sequence[Mapping[str, Any]], run: Results) -> dict[str, Any]:
@@ -173,11 +173,11 @@ def _cells(rows: pd.DataFrame) -> dict[str, dict[str, Any]]:
 
 def _chosen(run: Results) -> dict[str, list[dict[str, Any]]]:
     """Data set and model -> the chosen trial of each split."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    by_cell: dict[str, list[dict[str, Any]]] = {}
     behind = {pair: trial_rows(run, *pair) for pair in dict.fromkeys((c.dataset, c.model) for c in run.chosen)}
     for row in run.chosen:
         trial = behind[row.dataset, row.model].get((row.split, row.trial))
-        found.setdefault(f"{row.dataset}/{row.model}", []).append(
+        by_cell.setdefault(f"{row.dataset}/{row.model}", []).append(
             {
                 "split": row.split,
                 "trial": f"{'none' if row.trial is None else row.trial} of {row.n_trials}",
@@ -188,7 +188,7 @@ def _chosen(run: Results) -> dict[str, list[dict[str, Any]]]:
                 "code": trial["code"] if trial else "",
             }
         )
-    return found
+    return by_cell
 
 
 def unused(run: Results, dataset: str) -> set[str]:

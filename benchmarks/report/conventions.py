@@ -67,14 +67,14 @@ def convention_label(key: Key) -> str:
 def comparisons(conventions: pd.DataFrame) -> list[Comparison]:
     """All families on all data sets; only models that have every convention of a family are ranked in it."""
     means = conventions.groupby(["dataset", "convention", "metric", "g_tau", "model"])["value"].mean()
-    found = []
+    compared = []
     for dataset in in_order(conventions["dataset"], list(DATASETS)):
         for family, keys in FAMILIES.items():
             columns = {key: means.loc[(dataset, *key)] for key in keys if (dataset, *key) in means.index.droplevel(4)}
             wide = pd.DataFrame(columns).dropna()
             if len(wide) > 1 and columns:
-                found.append(_compare(dataset, family, wide))
-    return found
+                compared.append(_compare(dataset, family, wide))
+    return compared
 
 
 def _compare(dataset: str, family: str, wide: pd.DataFrame) -> Comparison:
@@ -118,13 +118,13 @@ def rankings(found: list[Comparison]) -> pd.DataFrame:
 
 def summary(comparison: Comparison) -> str:
     """In words: does it matter which convention is used?"""
-    base, *others = comparison.rows
-    moved, new_best = sum(not row.same_order for row in others), sum(not row.same_best for row in others)
+    base, *rest = comparison.rows
+    moved, new_best = sum(not row.same_order for row in rest), sum(not row.same_best for row in rest)
     by_model = [[row.means[model] for row in comparison.rows] for model in comparison.models]
     largest = max(max(values) - min(values) for values in by_model)
     between = max(base.means.values()) - min(base.means.values())
     return (
-        f"Against {base.label}, the order of the models changes under {moved} of {len(others)} other conventions and "
+        f"Against {base.label}, the order of the models changes under {moved} of {len(rest)} other conventions and "
         f"the best model under {new_best}. The convention moves one model by up to {largest:.3f}; the models differ "
         f"among themselves by {between:.3f}."
     )

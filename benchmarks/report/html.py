@@ -45,7 +45,7 @@ def build(run: Results, figures: Path, published: pd.DataFrame, expected: pd.Dat
     claims = check_claims(run, published, kept_replications())
     compared = comparisons(run.conventions)
     cost = costs(run, expected)
-    headline, others, absent = read_figures(figures)
+    headline, figures_below, absent = read_figures(figures)
     ranks = page_context.mean_ranks(run)
     apart = (*DEVIATION_FIGURES, *(BEYOND_FIGURES if ranks else ()))
     groups = cells.groups(run, rows)
@@ -53,9 +53,9 @@ def build(run: Results, figures: Path, published: pd.DataFrame, expected: pd.Dat
     page = render(
         head=page_context.head(run, rows, claims),
         headline=headline,
-        figures=[f for f in others if f["name"] not in apart],
+        figures=[f for f in figures_below if f["name"] not in apart],
         ranks=ranks,
-        beyond_figures=[f for f in others if ranks and f["name"] in BEYOND_FIGURES],
+        beyond_figures=[f for f in figures_below if ranks and f["name"] in BEYOND_FIGURES],
         absent=absent,
         counts=page_context.count_rows(rows),
         signed=page_context.signed_rows(rows),
@@ -72,7 +72,7 @@ def build(run: Results, figures: Path, published: pd.DataFrame, expected: pd.Dat
         deviations=[d for d in disagreements if not d.is_mimic],
         mimic_deviations=[d for d in disagreements if d.is_mimic],
         mimic_run=bool(set(run.cells["dataset"]) & {"mimic", "mimic_seq"}),
-        deviation_figures=[f for f in others if f["name"] in DEVIATION_FIGURES],
+        deviation_figures=[f for f in figures_below if f["name"] in DEVIATION_FIGURES],
         conventions=page_context.convention_tables(compared, run),
         failures=failures(run).to_dict("records"),
         costs=cost.to_dict("records"),

@@ -109,20 +109,20 @@ def _why(rows: pd.DataFrame, verdict: str) -> str:
 
 def paragraph(run: Results, rows: pd.DataFrame, claims: pd.DataFrame) -> str:
     """What was found, in sentences that can be quoted."""
-    found, sets = tally(rows), [dataset_label(d) for d in dataset_names(run) if d in PAPER_SPLITS]
+    total, sets = tally(rows), [dataset_label(d) for d in dataset_names(run) if d in PAPER_SPLITS]
     gaps = rows.drop_duplicates(CELL)["difference"].abs().dropna()
-    texts = [f"{found.tried} of the {found.values} distinct values in the paper's tables were tried, on {_and(sets)}"]
-    if found.credentialed:
-        texts[0] += f"; {found.credentialed} need credentialed data and were not run"
+    texts = [f"{total.tried} of the {total.values} distinct values in the paper's tables were tried, on {_and(sets)}"]
+    if total.credentialed:
+        texts[0] += f"; {total.credentialed} need credentialed data and were not run"
     if len(gaps):
         apart = f"{gaps.median():.3f} in the median and by {gaps.max():.3f} at most"
         texts.append(f"The run {run.name} differs from the published values by {apart}")
-    if n := sum(found.unsearched.values()):
-        texts.append(f"Of the {n} values of Cox, which has no search, {_counts(found.unsearched)}")
-    if n := sum(found.searched.values()):
+    if n := sum(total.unsearched.values()):
+        texts.append(f"Of the {n} values of Cox, which has no search, {_counts(total.unsearched)}")
+    if n := sum(total.searched.values()):
         reasons = rows.loc[(rows["verdict"] == NO_VERDICT) & rows["difference"].notna(), "why"].unique()
-        if set(found.searched) != {NO_VERDICT} or len(reasons) > 1:
-            texts.append(f"Of the {n} values of models with a search, {_counts(found.searched)}")
+        if set(total.searched) != {NO_VERDICT} or len(reasons) > 1:
+            texts.append(f"Of the {n} values of models with a search, {_counts(total.searched)}")
         elif reasons[0].endswith(f"of {NEEDED} replications"):
             finished = reasons[0].split()[0]
             texts.append(

@@ -165,7 +165,7 @@ def interval(means: Array, widen: float, rounding: float = ROUNDING, centre: flo
     return Interval(centre, centre - float(below), centre + float(above), 1 - len(present) / len(means))
 
 
-def one_search(pool: Pool, lists: Lists, own: Array, draws: int = DRAWS, seed: int = 0) -> list[Interval]:
+def one_search(pool: Pool, lists: Lists, of_run: Array, draws: int = DRAWS, seed: int = 0) -> list[Interval]:
     """Per cell, where the mean of another search is expected when there is a single one, whose means are `own`.
 
     Half of its trials are drawn again and again; how those means vary is put around its own mean.
@@ -173,7 +173,7 @@ def one_search(pool: Pool, lists: Lists, own: Array, draws: int = DRAWS, seed: i
     half = pool.size // 2
     widen = widening(pool.size, half, pool.size)
     means = np.atleast_2d(draw_means(pool, lists, draws, half, seed))
-    return [interval(row, widen, centre=float(value)) for row, value in zip(means, np.atleast_1d(own), strict=True)]
+    return [interval(row, widen, centre=float(value)) for row, value in zip(means, np.atleast_1d(of_run), strict=True)]
 
 
 def verdict(published: float, where: Interval, metric: str) -> str:

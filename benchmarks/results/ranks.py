@@ -39,14 +39,14 @@ class Ranking:
     @property
     def cliques(self) -> list[tuple[str, ...]]:
         """The largest groups of models whose mean ranks are all within the critical difference."""
-        models, found = list(self.mean_ranks), []
+        models, groups = list(self.mean_ranks), []
         end = 0
         for k, model in enumerate(models):
             within = [m for m in models[k:] if self.mean_ranks[m] - self.mean_ranks[model] <= self.critical_difference]
             if k + len(within) > end and len(within) > 1:
                 end = k + len(within)
-                found.append(tuple(within))
-        return found
+                groups.append(tuple(within))
+        return groups
 
 
 def _friedman(values: pd.DataFrame) -> tuple[float, float]:
@@ -70,13 +70,13 @@ def critical_difference(models: int, datasets: int, alpha: float = ALPHA) -> flo
 
 def rankings(cells: pd.DataFrame) -> tuple[list[Ranking], list[str]]:
     """A ranking per metric that enough models have on enough data sets, and why others have none."""
-    found, reasons = [], []
+    ranked, reasons = [], []
     for metric in METRICS:
         try:
-            found.append(rank_models(cells, metric))
+            ranked.append(rank_models(cells, metric))
         except TooFew as few:
             reasons.append(str(few))
-    return found, reasons
+    return ranked, reasons
 
 
 def rank_models(cells: pd.DataFrame, metric: str) -> Ranking:

@@ -96,19 +96,19 @@ def _of(frame: pd.DataFrame, dataset: str, model: str, names: Sequence[str]) -> 
 
 def read_replications(folder: Path = FOLDER) -> Searches:
     """All kept replications; they must be repetitions of one experiment."""
-    found = read_searches(replication_folders(folder))
-    for path, config in zip(found.folders[1:], found.configs[1:], strict=True):
-        first = found.configs[0]
+    searches = read_searches(replication_folders(folder))
+    for path, config in zip(searches.folders[1:], searches.configs[1:], strict=True):
+        first = searches.configs[0]
         if changed := [name for name in PROTOCOL if config.get(name) != first.get(name)]:
             said = ", ".join(f"{k}: {_text(config.get(k))} instead of {_text(first.get(k))}" for k in changed)
-            raise ValueError(f"{path} is no replication of {found.folders[0].name}: {said}; keep it elsewhere")
-    sizes = found.trials.groupby(["dataset", "model", "run", "split"]).size().unstack(["run", "split"])
+            raise ValueError(f"{path} is no replication of {searches.folders[0].name}: {said}; keep it elsewhere")
+    sizes = searches.trials.groupby(["dataset", "model", "run", "split"]).size().unstack(["run", "split"])
     if sizes.isna().any(axis=None) or (sizes.nunique(axis=1) > 1).any():
         raise ValueError(
             f"the replications in {folder} do not all have the same models, splits and trials; each must be a finished "
             "run of config/replication.yaml"
         )
-    return found
+    return searches
 
 
 def replication_folders(folder: Path = FOLDER) -> list[Path]:

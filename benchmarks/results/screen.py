@@ -1,4 +1,4 @@
-"""Tables on a terminal."""
+"""The table that verbs such as `plan` and `status` print in a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def table(*heads: str) -> Table:
-    """Without frames and with every word in one piece, since names are typed again: what is shown fits 80 columns."""
+    """A rich table with these headers, without frames and line breaks in cells, narrow enough for 80 columns."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Column, Table
 

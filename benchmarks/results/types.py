@@ -111,15 +111,15 @@ class Trial:
             hyper = json.loads(row["hyper"]) if isinstance(row["hyper"], str) else row["hyper"]
             optional = {f.name: _plain(row.get(f.name), f.type, f.default) for f in fields(cls)[6:]}  # from score on
             numbers: dict[str, Any] = {name: int(row[name]) for name in ("split", "trial", "seed")}
-            found = cls(parts, **numbers, hyper=dict(hyper), status=str(row["status"]), **optional)
+            trial = cls(parts, **numbers, hyper=dict(hyper), status=str(row["status"]), **optional)
             identity = row["identity"]
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise DamagedRow(f"not a row of a trial ({type(error).__name__}: {error})") from None
-        if identity != found.identity:
-            raise DamagedRow(f"{found.key}: its identity is {identity}, its contents have {found.identity}")
-        if not _missing(row.get("digest")) and row["digest"] != found.digest:
-            raise DamagedRow(f"{found.key}: its digest does not fit its contents")
-        return found
+        if identity != trial.identity:
+            raise DamagedRow(f"{trial.key}: its identity is {identity}, its contents have {trial.identity}")
+        if not _missing(row.get("digest")) and row["digest"] != trial.digest:
+            raise DamagedRow(f"{trial.key}: its digest does not fit its contents")
+        return trial
 
     @property
     def digest(self) -> str:

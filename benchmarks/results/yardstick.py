@@ -113,14 +113,14 @@ def one_search(run: Results, datasets: Collection[str]) -> dict[tuple[str, ...],
         return {}
     searches = read_searches([run.path])
     lists: Lists = "shared" if run.config.get("configurations") == "shared" else "per_split"
-    found: dict[tuple[str, ...], Interval] = {}
+    intervals: dict[tuple[str, ...], Interval] = {}
     for dataset, model in searches.searched:
         if dataset in datasets:
             configurations, cells = searches.pool(dataset, model, run.convention(dataset))
             own = configurations.mean()
             for cell, where in zip(cells, pool.one_search(configurations, lists, own), strict=True):
-                found[(dataset, model, *cell)] = where
-    return found
+                intervals[(dataset, model, *cell)] = where
+    return intervals
 
 
 def departures(config: Mapping[str, Any], protocol: Mapping[str, Any]) -> list[str]:

@@ -29,16 +29,16 @@ def run(args: argparse.Namespace) -> int:
     from sksurv.datasets import load_flchain
 
     frame, y = load_flchain()
-    known = y["futime"] > 0
-    X = frame.assign(female=frame["sex"] == "F")[["age", "kappa", "lambda", "female"]][known].to_numpy(float)
+    positive = y["futime"] > 0
+    X = frame.assign(female=frame["sex"] == "F")[["age", "kappa", "lambda", "female"]][positive].to_numpy(float)
     n = 20_000 if args.quick else 200_000
     many = X[np.random.default_rng(0).integers(len(X), size=n)]
     if not args.quick:  # before the meshes, which set the process's peak
-        _million(SODEN(hidden=64, n_models=1, device="cpu").fit(X, y[known]), np.concatenate([many] * 5))
+        _million(SODEN(hidden=64, n_models=1, device="cpu").fit(X, y[positive]), np.concatenate([many] * 5))
     table = Table("network", "people x times", "mesh CPU s", "kinks CPU s", "ratio", "S: mesh - truth", "kinks - truth")
     ratios = []
     for hidden, layers in ((16, 2), (32, 2), (64, 2)):
-        model = SODEN(hidden=hidden, layers=layers, n_models=1, device="cpu").fit(X, y[known])
+        model = SODEN(hidden=hidden, layers=layers, n_models=1, device="cpu").fit(X, y[positive])
         model.predict_survival(many[:10], TIMES)  # compiles
         kinks, fast = _timed(partial(model.predict_survival, many, TIMES))
         with _mesh():

@@ -53,18 +53,18 @@ def find_file(folder: Path, split: int) -> Path:
     """The one file of a split."""
     if not folder.is_dir():
         raise BadPredictions(f"there is no folder {folder}; --predictions names the folder with 1.csv, 2.csv, ...")
-    found = [folder / f"{split}{suffix}" for suffix in SUFFIXES if (folder / f"{split}{suffix}").is_file()]
-    if len(found) > 1:
-        names = " and ".join(path.name for path in found)
+    files = [folder / f"{split}{suffix}" for suffix in SUFFIXES if (folder / f"{split}{suffix}").is_file()]
+    if len(files) > 1:
+        names = " and ".join(path.name for path in files)
         raise BadPredictions(f"{folder} has {names}; keep one file of predictions per split")
-    if not found:
+    if not files:
         have = ", ".join(sorted(path.name for path in folder.iterdir())[:12]) or "nothing"
         wanted = ", ".join(f"{split}{suffix}" for suffix in SUFFIXES)
         raise BadPredictions(
             f"{folder} has no predictions for split {split} (wanted: one of {wanted}; there is: {have}); predict it, "
             "or score fewer splits with --splits"
         )
-    return found[0]
+    return files[0]
 
 
 def read_curves(path: Path, ids: IntArray, until: float, between: Between = "linear") -> Curves:
@@ -89,16 +89,16 @@ def check_against_data(path: Path, curves: Curves, time: FloatArray, event: Bool
     worst = int(np.abs(predicted - alive).argmax())
     if abs(predicted[worst] - alive[worst]) <= FAR:
         return ""
-    said = (
+    doubt = (
         f"{path.name}: the mean predicted survival at {at[worst]:.3g} years is {predicted[worst]:.2f}, where "
         f"{alive[worst]:.2f} of the subjects are alive"
     )
     if curves.times[-1] > LONGER * time.max():
         raise BadPredictions(
-            f"{said}, and the times go to {curves.times[-1]:.3g}, where the test part's go to {time.max():.3g} years; "
+            f"{doubt}, and the times go to {curves.times[-1]:.3g}, where the test part's go to {time.max():.3g} years; "
             "are they in months or days? Give years"
         )
-    return f"{said}; are the times in years, and is it S, not 1 - S?"
+    return f"{doubt}; are the times in years, and is it S, not 1 - S?"
 
 
 def _read_npz(path: Path) -> tuple[Any, Any, Any]:
@@ -111,17 +111,17 @@ def _read_npz(path: Path) -> tuple[Any, Any, Any]:
             f"{path} lacks {', '.join(missing)}; wanted the arrays id (n), times (m) and survival (n, m), got "
             f"{', '.join(arrays) or 'none'}"
         )
-    found, times, survival = arrays["id"], arrays["times"], arrays["survival"]
-    if found.ndim != 1 or times.ndim != 1 or survival.shape != (len(found), len(times)):
-        hint = "; it looks transposed" if survival.shape == (times.size, found.size) else ""
+    subject_ids, times, survival = arrays["id"], arrays["times"], arrays["survival"]
+    if subject_ids.ndim != 1 or times.ndim != 1 or survival.shape != (len(subject_ids), len(times)):
+        hint = "; it looks transposed" if survival.shape == (times.size, subject_ids.size) else ""
         raise BadPredictions(
-            f"{path}: survival must have a row per id and a column per time; got id {found.shape}, times "
+            f"{path}: survival must have a row per id and a column per time; got id {subject_ids.shape}, times "
             f"{times.shape}, survival {survival.shape}{hint}"
         )
-    for name, array in (("id", found), ("times", times), ("survival", survival)):
+    for name, array in (("id", subject_ids), ("times", times), ("survival", survival)):
         if array.dtype.kind not in "iuf":
             raise BadPredictions(f"{path}: {name} must hold numbers; got {array.dtype}")
-    return found, times, survival.astype(np.float64)
+    return subject_ids, times, survival.astype(np.float64)
 
 
 def _read_table(path: Path) -> tuple[Any, Any, Any]:
@@ -193,12 +193,12 @@ def _checked_times(path: Path, times: Any, until: float) -> FloatArray:
     return checked
 
 
-def _order(path: Path, found: Any, ids: IntArray) -> IntArray:
+def _order(path: Path, subject_ids: Any, ids: IntArray) -> IntArray:
     """Where each subject of the split stands in the file."""
-    found = np.asarray(found)
-    if (found != np.floor(found)).any():
-        raise BadPredictions(f"{path}: ids must be the whole numbers of test.csv; got {_some(found)}")
-    values, counts = np.unique(found, return_counts=True)
+    subject_ids = np.asarray(subject_ids)
+    if (subject_ids != np.floor(subject_ids)).any():
+        raise BadPredictions(f"{path}: ids must be the whole numbers of test.csv; got {_some(subject_ids)}")
+    values, counts = np.unique(subject_ids, return_counts=True)
     if (counts > 1).any():
         raise BadPredictions(f"{path} has {_some(values[counts > 1])} more than once; one row per subject")
     missing, unknown = np.setdiff1d(ids, values), np.setdiff1d(values, ids)
@@ -207,9 +207,9 @@ def _order(path: Path, found: Any, ids: IntArray) -> IntArray:
         said += [f"{len(unknown)} are not of this test part ({_some(unknown)})"] if len(unknown) else []
         raise BadPredictions(
             f"{path}: {' and '.join(said)}; the ids are those of test.csv in the folder of the same split, which has "
-            f"{len(ids)}; the file has {len(found)}"
+            f"{len(ids)}; the file has {len(subject_ids)}"
         )
-    order: IntArray = np.argsort(found, kind="stable")[np.searchsorted(values, ids)]
+    order: IntArray = np.argsort(subject_ids, kind="stable")[np.searchsorted(values, ids)]
     return order
 
 

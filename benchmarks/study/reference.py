@@ -106,13 +106,13 @@ def _rounded(value: Any) -> Any:
 
 def _of_no_machine(staging: Path, name: str) -> None:
     """Keep the name of the run that trials were taken from only if it is another kept run: no path of a machine."""
-    others = [kept for kept in KEPT_RUNS if kept != name]
+    kept_runs = [kept for kept in KEPT_RUNS if kept != name]
     config = json.loads((staging / "config.json").read_text())
     known = Path(config.get("known", "")).name
-    config["known"] = f"results/{known}" if known in others else ""
+    config["known"] = f"results/{known}" if known in kept_runs else ""
     (staging / "config.json").write_text(json.dumps(config, indent=1, sort_keys=True))
     trials = read_trials(read_parquet(staging / "trials.parquet"))
-    named = [replace(trial, taken_from=trial.taken_from if trial.taken_from in others else "") for trial in trials]
+    named = [replace(trial, taken_from=trial.taken_from if trial.taken_from in kept_runs else "") for trial in trials]
     write_parquet(trials_frame(named), staging / "trials.parquet")
 
 

@@ -160,19 +160,19 @@ class Store:
         """What a run is about to do with one model; a data set not prepared yet is expected to be as in `known`."""
         pairs = self.pairs(dataset, model)
         ready = self.is_prepared(dataset, {split for split, _ in pairs})
-        found = Preview(dataset, model)
+        forecast = Preview(dataset, model)
         old = self.journalled(dataset, model) if ready else {}
         done = self.finished(dataset, model) if old else {}
         taken = self.taken(dataset, model)
         for pair in pairs:
             if pair in done:
-                found.done += 1
+                forecast.done += 1
             elif pair in taken:
-                found.taken += 1
-                found.promised += not ready
+                forecast.taken += 1
+                forecast.promised += not ready
             else:
-                found.new[self.why_not(old[pair]) if pair in old else NOT_BEGUN] += 1
-        return found
+                forecast.new[self.why_not(old[pair]) if pair in old else NOT_BEGUN] += 1
+        return forecast
 
     def say_what_counts(self, dataset: str, model: str) -> None:
         """Write current.json, the identities that `status` counts without loading torch."""

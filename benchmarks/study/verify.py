@@ -292,27 +292,29 @@ class Check:
         return not self.different and refits == self.chosen > 0 and self.same_cells == self.cells > 0
 
 
-def check(mine: Results, reference: Results) -> Check:
+def check(again: Results, reference: Results) -> Check:
     """Compare the refits with the trials that were chosen, and cells, tests and statements with the reference's own."""
-    names = set(mine.config["datasets"])
+    names = set(again.config["datasets"])
     chosen = {row.key for row in reference.chosen if row.dataset in names}
     words = {"identical": 0, "equivalent": 0, "different": 0}
-    different = [f"{'/'.join(map(str, key))} was not chosen again" for key in chosen - {row.key for row in mine.chosen}]
-    for row in mine.chosen:
+    different = [
+        f"{'/'.join(map(str, key))} was not chosen again" for key in chosen - {row.key for row in again.chosen}
+    ]
+    for row in again.chosen:
         verdict = row.refit or "different: it was not fitted again"
         words[verdict.split(":")[0]] += 1
         if verdict.startswith("different"):
             different.append(f"{row.dataset}/{row.model}/{row.split}/{row.trial} {verdict}")
     published = published_cells()[CELL]
     published = published[published["dataset"].isin(names)].drop_duplicates()
-    both = published.merge(reference.cells, on=CELL).merge(mine.cells, on=CELL, suffixes=("_then", ""))
+    both = published.merge(reference.cells, on=CELL).merge(again.cells, on=CELL, suffixes=("_then", ""))
     same = both["mean"] == both["mean_then"]
     if words["equivalent"]:  # other bits, other digits: as near as the chosen networks are
         same = pd.Series(np.isclose(both["mean"], both["mean_then"], atol=1e-3))
     else:
-        tables = [("cells.csv", reference.cells, mine.cells, CELL), ("tests.csv", reference.tests, mine.tests, TEST)]
+        tables = [("cells.csv", reference.cells, again.cells, CELL), ("tests.csv", reference.tests, again.tests, TEST)]
         if names == set(reference.config["datasets"]):
-            claims = (read_csv(run.path / "claims.csv") for run in (reference, mine))
+            claims = (read_csv(run.path / "claims.csv") for run in (reference, again))
             tables.append(("claims.csv", *claims, ["claim", "dataset"]))
         for name, then, now, keys in tables:
             different += differing(name, then[then["dataset"].isin(names)], now, keys, 0.0)

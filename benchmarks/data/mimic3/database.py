@@ -1,4 +1,4 @@
-"""DuckDB as this package uses it: bounded memory, tables on disk, the facts loaded, SQL from the files beside."""
+"""A temporary DuckDB database for the MIMIC build: open it, load the item lists, run the files of `sql/`."""
 
 from __future__ import annotations
 

@@ -19,13 +19,13 @@ def claim(raw: Path, out: Path) -> None:
     if out.exists() and not out.is_dir():
         raise MimicError(f"{out} is a file; give a folder to write to")
     ignore = out / ".gitignore"
-    others = sorted(path.name for path in out.iterdir() if path.name not in MADE) if out.is_dir() else []
-    others = [name for name in others if not name.startswith(".") or name == ".git"]
+    foreign = sorted(path.name for path in out.iterdir() if path.name not in MADE) if out.is_dir() else []
+    foreign = [name for name in foreign if not name.startswith(".") or name == ".git"]
     if ignore.exists() and ignore.read_text(encoding="utf-8") != _IGNORE:
-        others.append(ignore.name)
-    if others:
+        foreign.append(ignore.name)
+    if foreign:
         raise MimicError(
-            f"{out} holds {', '.join(others[:3])}{', ...' if others[3:] else ''}, which no build writes; "
+            f"{out} holds {', '.join(foreign[:3])}{', ...' if foreign[3:] else ''}, which no build writes; "
             "give a new folder, because all of it will be ignored by git and closed to other users"
         )
     out.mkdir(parents=True, exist_ok=True)

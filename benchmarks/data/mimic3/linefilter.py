@@ -54,17 +54,17 @@ def _scan(
     n, keys, size = source.size, wanted.shape[0], wanted.shape[1]
     i = start = written = rows = 0
     while i < n:
-        column = found = matched = number = 0
+        column = keys_seen = matched = number = 0
         quoted = closed = ended = False
         # Up to the last key column every field matters ...
-        while i < n and found < keys:
+        while i < n and keys_seen < keys:
             c = source[i]
             i += 1
             if c == _QUOTE:
                 quoted = not quoted
             elif c in (_COMMA, _NEWLINE) and not quoted:
                 if column < key.size and key[column] >= 0:
-                    found += 1
+                    keys_seen += 1
                     matched += number < size and wanted[key[column], number]
                 column += 1
                 number = 0

@@ -55,14 +55,14 @@ def open_tables(raw: Path) -> dict[str, RawTable]:
     if not raw.is_dir():
         raise MimicError(f"no folder {raw}: give the folder that holds the tables of {_SOURCE}")
     _refuse_mimic_iv(raw)
-    found = {fact["table"]: path for fact in facts("tables") if (path := find_table(raw, fact["table"]))}
-    missing = [fact["table"] for fact in facts("tables") if fact["table"] not in found]
+    paths = {fact["table"]: path for fact in facts("tables") if (path := find_table(raw, fact["table"]))}
+    missing = [fact["table"] for fact in facts("tables") if fact["table"] not in paths]
     if missing:
         raise MimicError(
-            f"{raw} lacks {len(missing)} of {len(missing) + len(found)} tables: {', '.join(missing)} "
+            f"{raw} lacks {len(missing)} of {len(missing) + len(paths)} tables: {', '.join(missing)} "
             f"(wanted as .csv.gz, .csv or .parquet); download them from {_SOURCE}"
         )
-    return {fact["table"]: _open(found[fact["table"]], fact) for fact in facts("tables")}
+    return {fact["table"]: _open(paths[fact["table"]], fact) for fact in facts("tables")}
 
 
 def mark_of(raw: Path, subjects: Iterable[int]) -> str:

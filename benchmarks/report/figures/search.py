@@ -85,13 +85,13 @@ def _figure(run: View, dataset: str, trials: pd.DataFrame, models: list[str]) ->
         _panel(panel, model, curves(trials[trials["model"] == model]))
     figure.suptitle(heading(dataset_label(dataset), run.mark(dataset), run.effort(dataset)), fontsize=9)
     bad = int((trials["status"] != "ok").sum())
-    others = [model_label(m) for m in run.models(dataset) if m not in models]
+    unsearched = [model_label(m) for m in run.models(dataset) if m not in models]
     sentences = [
         "Expected best validation score of k trials over all orders of the trials made; line: mean over splits, band: "
         "one standard deviation over splits of the gap to the split's own best. Scores of different models are on "
         "different scales.",
         f"{bad} of {len(trials)} trials failed or diverged; they count as trials, never as best." if bad else "",
-        f"One trial or none per split: {', '.join(others)}." if others else "",
+        f"One trial or none per split: {', '.join(unsearched)}." if unsearched else "",
     ]
     alt = "Best validation score against the number of trials, one panel per model,"
     text = " ".join(filter(None, sentences))

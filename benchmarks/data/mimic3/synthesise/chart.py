@@ -146,51 +146,51 @@ def _columns(rows: Rows, stays: pd.DataFrame, items: pd.DataFrame, rng: np.rando
 def _one_system(
     rows: Rows, stays: pd.DataFrame, windows: pd.DataFrame, items: pd.DataFrame, carevue: bool, rng: np.random.Generator
 ) -> None:
-    mine = np.flatnonzero(stays["carevue"].to_numpy() == carevue)
-    begin, end, acute = (stays[c].to_numpy()[mine] for c in ("begin", "end", "acute"))
+    stay_rows = np.flatnonzero(stays["carevue"].to_numpy() == carevue)
+    begin, end, acute = (stays[c].to_numpy()[stay_rows] for c in ("begin", "end", "acute"))
     column = "carevue" if carevue else "metavision"
-    known = items[items[column].notna()].assign(id=lambda d: d[column].astype(int))
-    for _, item in known[known["kind"].isin(["numeric", "text"])].iterrows():
+    system_items = items[items[column].notna()].assign(id=lambda d: d[column].astype(int))
+    for _, item in system_items[system_items["kind"].isin(["numeric", "text"])].iterrows():
         i, t = grid(begin, end, item["every_h"], item["keep"], rng)
         if item["kind"] == "numeric":
-            rows.add(mine[i], item["id"], t, draw(item, acute, i, rng), AS_NUMBER)
+            rows.add(stay_rows[i], item["id"], t, draw(item, acute, i, rng), AS_NUMBER)
         else:
             words = rows.code(item["texts"])
             # One text is usual and the others are rare, as in hourly charting by habit.
-            rows.add(mine[i], item["id"], t, np.nan, words[np.minimum(rng.geometric(0.7, i.size), words.size) - 1])
-    w = windows[np.isin(windows["stay"], mine)]
+            rows.add(stay_rows[i], item["id"], t, np.nan, words[np.minimum(rng.geometric(0.7, i.size), words.size) - 1])
+    w = windows[np.isin(windows["stay"], stay_rows)]
     at, level = w["stay"].to_numpy(), stays["acute"].to_numpy()
-    for _, item in known[known["kind"] == "vent"].iterrows():
+    for _, item in system_items[system_items["kind"] == "vent"].iterrows():
         i, t = grid(w["begin"].to_numpy(), w["end"].to_numpy(), item["every_h"], item["keep"], rng)
         rows.add(at[i], item["id"], t, draw(item, level[at], i, rng), AS_NUMBER)
-    ids = known.set_index("signal")["id"].to_dict()
-    _temperature(rows, mine, begin, end, acute, ids, rng)
-    _coma(rows, mine, begin, end, acute, windows, ids, carevue, rng)
-    _breathing(rows, mine, begin, end, windows, ids, carevue, rng)
+    ids = system_items.set_index("signal")["id"].to_dict()
+    _temperature(rows, stay_rows, begin, end, acute, ids, rng)
+    _coma(rows, stay_rows, begin, end, acute, windows, ids, carevue, rng)
+    _breathing(rows, stay_rows, begin, end, windows, ids, carevue, rng)
     _machine(rows, w, level, ids, carevue, rng)
 
 
 def _temperature(
-    rows: Rows, mine: Ints, begin: Ints, end: Ints, acute: Floats, ids: dict[str, int], rng: np.random.Generator
+    rows: Rows, stay_rows: Ints, begin: Ints, end: Ints, acute: Floats, ids: dict[str, int], rng: np.random.Generator
 ) -> None:
     """Fahrenheit in most stays, Celsius in some, both at the same minute in a few."""
-    level = 36.9 + 0.25 * acute + 0.3 * rng.normal(size=mine.size)
-    unit = rng.random(mine.size)
+    level = 36.9 + 0.25 * acute + 0.3 * rng.normal(size=stay_rows.size)
+    unit = rng.random(stay_rows.size)
     i, t = grid(begin, end, 4, 0.9, rng)
     celsius = level[i] + 0.35 * rng.normal(size=i.size)
     for name, chosen, value in (("temp_f", unit < 0.8, celsius * 1.8 + 32), ("temp_c", unit > 0.72, celsius)):
         shown = chosen[i]
-        rows.add(mine[i][shown], ids[name], t[shown], np.round(value[shown], 1), AS_NUMBER)
+        rows.add(stay_rows[i][shown], ids[name], t[shown], np.round(value[shown], 1), AS_NUMBER)
 
 
 def _coma(
-    rows: Rows, mine: Ints, begin: Ints, end: Ints, acute: Floats, windows: pd.DataFrame, ids: dict[str, int],
+    rows: Rows, stay_rows: Ints, begin: Ints, end: Ints, acute: Floats, windows: pd.DataFrame, ids: dict[str, int],
     carevue: bool, rng: np.random.Generator,
 ) -> None:  # fmt: skip
     """GCS every 4 h; verbal is not assessable through a tube; now and then a part is missing, or empty."""
     i, t = grid(begin, end, 4, 0.9, rng)
-    tube = inside(windows, mine[i], t)
-    depth = np.maximum(0, acute + 0.5 * rng.normal(size=mine.size))[i] + 0.3 * rng.normal(size=i.size) + 0.5 * tube
+    tube = inside(windows, stay_rows[i], t)
+    depth = np.maximum(0, acute + 0.5 * rng.normal(size=stay_rows.size))[i] + 0.3 * rng.normal(size=i.size) + 0.5 * tube
     for name, top in (("gcs_verbal", 5), ("gcs_motor", 6), ("gcs_eyes", 4)):
         codes = rows.codes(name, carevue)
         score = np.clip(np.round(top - 0.22 * top * depth), 1, top).astype(np.int64)
@@ -200,17 +200,17 @@ def _coma(
         empty = rng.random(i.size) < 0.004
         shown = rng.random(i.size) < 0.93
         num, code = np.where(empty, np.nan, score), np.where(empty, EMPTY, code)
-        rows.add(mine[i][shown], ids[name], t[shown], num[shown], code[shown])
+        rows.add(stay_rows[i][shown], ids[name], t[shown], num[shown], code[shown])
 
 
 def _breathing(
-    rows: Rows, mine: Ints, begin: Ints, end: Ints, windows: pd.DataFrame, ids: dict[str, int], carevue: bool,
+    rows: Rows, stay_rows: Ints, begin: Ints, end: Ints, windows: pd.DataFrame, ids: dict[str, int], carevue: bool,
     rng: np.random.Generator,
 ) -> None:  # fmt: skip
     """The oxygen device every 4 h: a tube in the windows, a mask for some, else what frees from the ventilator."""
     i, t = grid(begin, end, 4, 0.8, rng)
-    tube = inside(windows, mine[i], t)
-    masked = (rng.random(mine.size) < 0.08)[i] & ~tube & (t < begin[i] + 20 * HOUR)
+    tube = inside(windows, stay_rows[i], t)
+    masked = (rng.random(stay_rows.size) < 0.08)[i] & ~tube & (t < begin[i] + 20 * HOUR)
     devices = rows.codes("oxygen", carevue)
     rare = np.full(devices.size - 3, 0.28 / (devices.size - 3))
     code = rng.choice(devices, i.size, p=[0.5, 0.2, *rare, 0.02])
@@ -220,8 +220,8 @@ def _breathing(
     if carevue:
         item = np.where(masked & (rng.random(i.size) < 0.3), ids["o2_device_2"], item)
         talk = rows.code("Intubated/trach|Normal|Garbled")
-        rows.add(mine[i], ids["speech"], t, np.nan, np.where(tube, talk[0], rng.choice(talk[1:], i.size)))
-    rows.add(mine[i], item, t, np.nan, code)
+        rows.add(stay_rows[i], ids["speech"], t, np.nan, np.where(tube, talk[0], rng.choice(talk[1:], i.size)))
+    rows.add(stay_rows[i], item, t, np.nan, code)
 
 
 def _machine(

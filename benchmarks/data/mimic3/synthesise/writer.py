@@ -1,4 +1,4 @@
-"""All tables, written patient by patient in blocks: memory stays flat however many patients there are."""
+"""Write invented MIMIC-III tables, 1,000 patients at a time, so that memory does not grow with their number."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
