@@ -1,6 +1,5 @@
 """The competitors the paper left out, each against the library that has it too, or against its own equations."""
 
-import io
 import warnings
 from typing import Any
 
@@ -226,16 +225,3 @@ def test_gradient_boosting_stops_at_its_best_tree() -> None:
     # scikit-survival divides by the subjects, our loss by the events, and ours breaks ties by the order of a sort; the
     # best tree of one is within a per cent of the best of the other.
     assert staged[report.best_epoch - 1] <= min(staged) + 0.01 * abs(min(staged))
-
-
-@pytest.mark.parametrize(("cls", "hyper"), [(RandomForest, FOREST), (GradientBoosting, BOOSTING), (KaplanMeier, {})])
-def test_states_are_plain_tensors_and_nobody_elses(cls: type, hyper: dict[str, Any]) -> None:
-    model, _, test = fitted(cls, hyper)
-    buffer = io.BytesIO()
-    torch.save(model.state(), buffer)
-    buffer.seek(0)
-    again = cls.from_state(torch.load(buffer, weights_only=True))
-    times = np.linspace(0, 3, 9)
-    assert again.predict_survival(test, times).tobytes() == model.predict_survival(test, times).tobytes()
-    with pytest.raises(ValueError, match=f"saved by 'cox'; load it with that model, not '{cls.name}'"):
-        cls.from_state({**model.state(), "name": "cox"})

@@ -10,9 +10,7 @@ from baselines import cox_time
 from baselines.cox_time import CoxTime
 from baselines.deephit import DeepHit, ranking_loss
 from baselines.deepsurv import DeepSurv, breslow, partial_likelihood_loss
-from baselines.discrete import DiscreteTime
 from baselines.nnet_survival import NnetSurvival
-from baselines.space import Choice, PerDataset, Uniform
 from soden.types import FitOptions, SurvivalData
 
 HYPER = {"layers": 1, "width": 4, "lr": 1e-3, "weight_decay": 0.0, "momentum": 0.9, "batch_size": 16}
@@ -156,15 +154,3 @@ def test_partial_likelihood_needs_an_event_to_stop_on(cls: type) -> None:
     none = valid.take(~valid.event)
     with pytest.raises(ValueError, match="without events has no partial likelihood"):
         cls(HYPER).fit(exponential(), none)
-
-
-def test_search_spaces_are_those_of_appendix_d() -> None:
-    shared = {"layers", "width", "gru_width", "lr", "weight_decay", "momentum", "batch_size", "dropout", "batch_norm"}
-    assert set(DeepSurv.space) == set(CoxTime.space) == shared
-    assert set(NnetSurvival.space) == shared | {"intervals"}
-    assert set(DeepHit.space) == shared | {"intervals", "alpha", "sigma"}
-    assert DeepHit.space["alpha"] == Uniform(0, 1)
-    assert DeepHit.space["sigma"] == Choice((0.25, 1, 5))
-    assert DeepHit.space["intervals"] == PerDataset("intervals")
-    assert DeepSurv.space["dropout"] == Choice((0, 0.1, 0.5))
-    assert issubclass(DeepHit, DiscreteTime)

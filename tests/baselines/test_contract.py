@@ -84,11 +84,6 @@ def test_the_eight_models_of_the_paper_are_found() -> None:
     assert len(set(labels)) == len(labels)
 
 
-def test_an_unknown_model_is_an_error_that_names_the_choices() -> None:
-    with pytest.raises(ValueError, match=r"unknown model 'deepsruv'; choose among .*deepsurv"):
-        registry.model("deepsruv")
-
-
 def test_models_without_comparable_losses_are_selected_by_concordance() -> None:
     """Likelihoods of different grids cannot be compared, and a forest has none."""
     by_ctd = {name for name, cls in registry.models().items() if cls.select_by == "ctd"}
@@ -143,7 +138,7 @@ def test_save_and_load_is_a_round_trip(name: str, tmp_path: Path) -> None:
     assert model.predict_survival(test, TIMES).tobytes() == again.predict_survival(test, TIMES).tobytes()
 
 
-@pytest.mark.parametrize("name", SEARCHED)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_state_of_another_model_is_refused(name: str) -> None:
     other = next(n for n in SEARCHED if n != name)
     with pytest.raises(ValueError, match=f"saved by '{other}'.* not '{name}'"):
@@ -203,7 +198,7 @@ def test_batches_without_events_batches_too_large_and_hopeless_steps(name: str) 
     few = SurvivalData(data.time, np.arange(80) % 14 == 0, data.x)
     assert survives(name, few, simulate(40, 2), batch_size=4, intervals=50).status == "ok"
     assert survives(name, simulate(20, 1), simulate(20, 2), batch_size=512).status == "ok"
-    with np.errstate(all="raise"):
+    with np.errstate(all="raise", under="ignore"):  # a survival of 1e-400 is 0
         survives(name, data, simulate(40, 2), lr=1e20, batch_norm=False)  # curves, or divergence with its reason
 
 

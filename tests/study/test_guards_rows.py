@@ -90,46 +90,9 @@ def test_a_row_carries_the_parts_of_its_identity(tmp_path: Path) -> None:
     assert made.parts(1).split_rows == SPLIT.sha256()[:12]
 
 
-def test_a_second_model_in_the_first_one_s_folder_gets_its_own_rows(tmp_path: Path, ran: list[Any]) -> None:
-    pairs = [(1, 0), (1, 1)]
-    first = searching(tmp_path)
-    first.run("0000", pairs)
-    (tmp_path / "trials/simulated/nnet_survival").symlink_to("deepsurv")
-    second = search.Search(first.store, "simulated", "nnet_survival")
-    found = second.run("0000", pairs)
-    assert [key.model for key in ran] == ["deepsurv"] * 2 + ["nnet_survival"] * 2
-    assert {trial.model for trial in found} == {"nnet_survival"}
-    alone = searching(tmp_path / "alone", "nnet_survival").run("0000", pairs)
-    assert all(a.differences(b) == [] for a, b in zip(alone, found, strict=True))
-    assert {trial.model for trial in first.run("0000", pairs)} == {"deepsurv"}
-    assert len(ran) == 6  # the first model's rows are still there
-
-
 def test_the_hash_of_a_split_is_of_all_its_parts() -> None:
     one, other = Split(SPLIT.train, SPLIT.valid, SPLIT.test), Split(SPLIT.train, SPLIT.test, SPLIT.valid)
     assert SPLIT.sha256() == one.sha256() != other.sha256()
-
-
-def test_a_split_of_the_same_number_but_other_rows_is_another(tmp_path: Path, ran: list[Any]) -> None:
-    searching(tmp_path).run("0000", [(1, 0)])
-    searching(tmp_path, split=uneven(seed=1)[1]).run("0000", [(1, 0)])
-    searching(tmp_path).run("0000", [(1, 0)])
-    assert len(ran) == 2
-
-
-def test_a_failed_trial_is_tried_again_and_a_diverged_one_is_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ran: list[Any]
-) -> None:
-    made = searching(tmp_path)
-    fit = made.model_class.fit
-    monkeypatch.setattr(made.model_class, "fit", lambda *a: 1 / 0)
-    assert made.run("0000", [(1, 0)])[0].status == "failed"
-    monkeypatch.setattr(made.model_class, "fit", fit)
-    (good,) = made.run("0000", [(1, 0)])
-    assert good.status == "ok"
-    store.Journal(made.folder / "0001.jsonl").append(replace(good, trial=1, status="diverged").to_row())
-    assert made.run("0000", [(1, 0), (1, 1)])[1].status == "diverged"
-    assert len(ran) == 2
 
 
 # Rows of another run

@@ -35,14 +35,6 @@ def test_cut_anywhere_and_go_on(cut: int, tmp_path_factory: pytest.TempPathFacto
     assert list(store.read_journal(path)) == [*ROWS[:whole], ROWS[-1]]
 
 
-def test_a_reader_does_not_disturb_the_writer(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    content = written(path)
-    path.write_bytes(content[:-5])
-    assert len(list(store.read_journal(path))) == len(ROWS) - 1
-    assert path.read_bytes() == content[:-5]
-
-
 def test_garbage_is_not_a_trial(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(b'[1, 2]\n\xff\xfe\n{"split": 1}\n3\n')
     damaged: list[str] = []

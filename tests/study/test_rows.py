@@ -90,6 +90,8 @@ def test_failed_trials_are_run_again_and_said(results: Path, monkeypatch: pytest
     write_chunk(again, made.folder / "0000.parquet")
     run_verb._forget_failed(results)  # the later lines of the journal count
     assert (made.folder / "0000.parquet").exists()
+    store.Journal(made.folder / "0000.jsonl").append(replace(again[0], status="diverged").to_row())
+    assert said(results) == ["3 trials to run, 2 there already."]  # a diverged trial is not tried again
 
 
 def test_the_first_error_is_printed_when_it_happens(
@@ -118,8 +120,6 @@ def test_known_rows_are_taken_marked_and_counted(results: Path, tmp_path: Path) 
     assert [trial.taken_from for trial in again] == ["theirs", "theirs"]
     assert [replace(trial, taken_from="").digest for trial in again] == [trial.digest for trial in made]
     assert said(results, config)[0] == f"3 trials to run, 2 there already, 0 taken from {theirs}."
-    with pytest.raises(FileNotFoundError, match=r"holds no trials\.parquet; name the folder of a finished run"):
-        searching(results, "soden", known=tmp_path).run("0000", [(1, 0)])
 
 
 def test_a_known_run_of_which_nothing_can_be_taken_stops_the_run(results: Path, tmp_path: Path) -> None:
@@ -183,18 +183,6 @@ def test_status_does_not_count_known_rows_as_work(results: Path, tmp_path: Path)
     assert (entry.done, entry.waiting) == (0, 0)
     gone = status.Watch(results, replace(CONFIG, known=str(tmp_path / "gone")), {})
     assert [e.waiting for e in gone.entries()] == [0, 0, 0]
-
-
-def test_rows_of_other_numerics_that_may_be_taken_are_counted(results: Path, tmp_path: Path) -> None:
-    theirs = tmp_path / "results" / "theirs"
-    made = searching(results, "deepsurv").run("0000", [(1, 0), (1, 1)])
-    foreign = [replace(trial, parts=replace(trial.parts, numerics="native")) for trial in made]
-    write_chunk(foreign, theirs / "trials.parquet")
-    shutil.rmtree(results / "trials")
-    any_numerics = replace(CONFIG, known_numerics="any")
-    searching(results, "deepsurv", any_numerics, theirs).run("0000", [(1, 0), (1, 1)])
-    watch = status.Watch(results, CONFIG, {})
-    assert watch.entries()[1].done == 2
 
 
 def test_status_counts_the_rows_of_now(results: Path) -> None:
