@@ -125,19 +125,6 @@ def test_devices_are_named(device, match, tmp_path):
         SODEN.load(tmp_path / "model.pt", device=device)
 
 
-@pytest.mark.parametrize(
-    ("params", "match"),
-    [
-        ({"n_models": 0}, "n_models must be a whole number of at least 1; got 0"),
-        ({"batch_size": "large"}, "batch_size must be a whole number of at least 1, or \"auto\"; got 'large'"),
-        ({"verbose": 3}, r"verbose must be 0 \(silent\), 1 \(a bar\) or 2 \(a line per epoch\); got 3"),
-    ],
-)
-def test_new_parameters_are_checked(params, match):
-    with pytest.raises(ValueError, match=match):
-        SODEN(**{**TINY, **params}).fit(X, TIME, EVENT)
-
-
 class Evil:
     """Its pickle would run a command."""
 
