@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import data
-from benchmarks.data.mimic3.small_cells import SmallCells
+from benchmarks.data.mimic3.small_cells import SmallCells, coarse
 from benchmarks.results.files import read_csv, read_json
 
 
@@ -51,11 +51,6 @@ def close(run: Path) -> None:
         for folder in (run, run.resolve().parents[1] / "figures" / run.name):
             if folder.is_dir():
                 folder.chmod(0o700)
-
-
-def coarse(time: float) -> float:
-    """A time to two digits: a quantile or a maximum of credentialed times is one patient's, to the minute."""
-    return float(f"{time:.2g}")
 
 
 def coarse_summary(summary: Mapping[str, Any]) -> dict[str, Any]:

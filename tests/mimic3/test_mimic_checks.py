@@ -8,7 +8,7 @@ from support.mimic_hand import Hospital
 
 from benchmarks.__main__ import main
 from benchmarks.data.mimic3 import MimicOptions, build
-from benchmarks.data.mimic3.checks import verdict
+from benchmarks.data.mimic3.checks import _adults, _shown, verdict
 from benchmarks.data.mimic3.small_cells import HIDDEN, SmallCells
 from benchmarks.data.mimic3.tables import facts
 
@@ -82,6 +82,9 @@ def test_real_tables_are_judged(ward: Hospital, tmp_path: Path) -> None:
     checks = checks_of(as_if_real(ward, tmp_path))
     assert checks.loc[("rows", "PATIENTS"), ["value", "verdict"]].tolist() == ["21", "off"]
     assert checks.loc[("outcome", "censoring_rate"), ["value", "verdict"]].tolist() == ["0.5", "off"]
+    # Medians of times are single patients': 2400 / 8766 = .2738 years, and 10.04 days, to two digits.
+    times = [("outcome", "observed_median"), ("adults", "median days in hospital"), ("adults", "median age")]
+    assert checks.loc[times, "value"].tolist() == ["0.27", "10", "50.02"]
     assert (
         "run of 2018, with its first-admission bug" in checks.loc[("original", "of these a span over 24 h"), "source"]
     )
@@ -106,6 +109,12 @@ def test_no_small_group_is_in_it(ward: Hospital, tmp_path: Path) -> None:
     assert (value["flow", "rule 3"], value["flow", "rule 4"]) == (HIDDEN, "14")  # 15 would tell of one patient
     assert "7.5" not in text
     assert not {"min", "max"} & set(checks.index.get_level_values("check"))
+
+
+def test_counts_are_printed_whole() -> None:
+    values = dict.fromkeys(("patients", "ICU stays"), 53_423.0) | {"hospital admissions": 49_785.0, "median age": None}
+    shown = _adults(values, SmallCells(credentialed=True)).values()
+    assert [str(_shown(value)) for value in shown] == ["53423", "53423", "49785", ""]
 
 
 def test_groups_that_add_up_are_hidden_together() -> None:

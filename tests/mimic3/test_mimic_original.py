@@ -8,7 +8,7 @@ from conftest import ROOT, beside
 
 from benchmarks.data.files import read_npz
 from benchmarks.data.mimic3 import MimicError, MimicOptions, build
-from benchmarks.data.mimic3.original import compare
+from benchmarks.data.mimic3.original import Compared, compare, comparison_of
 
 GOLDEN = ROOT / "tests" / "data" / "mimic"
 EDGE, ANSWERS = GOLDEN / "synthetic_edge", GOLDEN / "synthetic_edge" / "answers.npz"
@@ -55,6 +55,14 @@ def test_a_file_that_is_none_of_the_original_is_named(
     np.savez(tmp_path / "x.npz", **(read_npz(ANSWERS) | {name: value}))
     with pytest.raises(MimicError, match=why):
         compare(edge, tmp_path / "x.npz")
+
+
+def test_admissions_of_one_side_cannot_be_counted(edge: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One admission of 164 is missing: 163 x 26 cells would say so. Twenty are no small cell."""
+    monkeypatch.setattr("benchmarks.data.mimic3.original.about_of", lambda _: {"mark": ""})
+    for missing, shown in ((1, "small cell compared"), (20, "20 cells compared")):
+        rows = [Compared("admissions", "in the build only", 164, missing), Compared("columns", "age", 20, 0)]
+        assert f"columns: {shown}, 0 differ" in comparison_of(edge, rows)[-2]
 
 
 def test_every_value_of_the_demo_is_the_original_s(tmp_path: Path) -> None:

@@ -7,11 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from conftest import ROOT, beside
 from support.mimic_hand import Hospital
 
+from benchmarks import data
 from benchmarks.__main__ import main
 from benchmarks.data.mimic3 import MimicOptions, build, cohort
 from benchmarks.data.mimic3.small_cells import HIDDEN
@@ -50,7 +52,7 @@ def test_nothing_of_the_demo_s_patients_is_passed_on(
         assert set(stays[name].astype(str)) & numbers <= {"10", "46520", "38425", "35637", "35304"}, name
     assert not re.search(r"\b2[01]\d\d-\d\d-\d\d", text)
     values = set(re.findall(r"\d+\.\d+", text))
-    assert not {f"{time:.4g}" for time in stays["time"]} & values - {f"{stays['time'].median():.4g}"}
+    assert not {f"{time:.4g}" for time in [*stays["time"], stays["time"].median()]} & values
     shown = pd.read_csv(out / "flow.csv", dtype=str)
     assert shown["left"].tolist() == ["100"] * 5 + [HIDDEN, "90", "90"]  # 93 would tell of 3 patients
     assert shown["removed"].tolist() == ["0"] * 5 + [HIDDEN, HIDDEN, "0"]
@@ -99,6 +101,16 @@ def test_an_export_is_ignored_by_git_and_a_folder_that_was_there_is_not_touched(
             out.mkdir()
         assert main(["data", "export", "simulated", "--out", str(out), "--n", "1"]) == 0
         assert (out / ".gitignore").exists() is not there
+
+
+def test_credentialed_rows_are_not_exported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = data.Dataset("mimic", "MIMIC", np.ones(9), np.ones(9), np.ones((9, 1)), ("age",))
+    monkeypatch.setattr(data, "load", lambda _: table)
+    assert main(["data", "export", "mimic", "--out", str(tmp_path / "out")]) == 1
+    assert "MIMIC is credentialed: its rows are not written out" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_hundred_patients_are_not_the_demo(tmp_path: Path) -> None:

@@ -159,9 +159,14 @@ def _adults(values: Mapping[str, float | None], cells: SmallCells) -> dict[str, 
     n = int(values["hospital admissions"] or 0)
     shown: dict[str, Any] = {}
     for name, value in values.items():
-        share = name in ("male share of admissions", "deaths in hospital per admission")
-        part = round(n * (value or 0)) if share else n
-        shown[name] = "" if value is None else HIDDEN if HIDDEN in (cells.count(n), cells.share(part, n)) else value
+        if value is None:
+            shown[name] = ""
+        elif name in ("male share of admissions", "deaths in hospital per admission"):
+            shown[name] = cells.share(round(n * value), n)
+        elif name.startswith("median"):
+            shown[name] = cells.statistic(value, n) if name == "median age" else cells.time(value, n)
+        else:
+            shown[name] = cells.count(int(value))
     return shown
 
 
@@ -176,7 +181,7 @@ def _original(
         "admissions with a processed series": processed,
         "of these a span over 24 h": over_day,
         "of these a span over 48 h": cells.count(two_days, *flow, processed, over_day),
-        "of those over 24 h died in hospital": cells.count(died),
+        "of those over 24 h died in hospital": cells.count(died, day),
         "share of those over 24 h that died in hospital": cells.share(died, day),
     }
 
@@ -186,7 +191,7 @@ def _outcome(columns: Mapping[str, Any], cells: SmallCells) -> dict[str, Any]:
     values = {"n": cells.count(len(time)), "censoring_rate": cells.share(int((~event).sum()), len(time))}
     for kind, chosen in (("censored", time[~event]), ("observed", time[event])):
         for name, statistic in (("mean", np.mean), ("median", np.median)):
-            values[f"{kind}_{name}"] = cells.statistic(statistic(chosen) if len(chosen) else 0.0, len(chosen))
+            values[f"{kind}_{name}"] = cells.time(statistic(chosen) if len(chosen) else 0.0, len(chosen))
     return values
 
 

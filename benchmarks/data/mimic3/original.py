@@ -17,7 +17,7 @@ import numpy.typing as npt
 from benchmarks.data.files import read_npz
 from benchmarks.data.mimic3.checks import about_of, markdown
 from benchmarks.data.mimic3.load import Built, read_built
-from benchmarks.data.mimic3.small_cells import SmallCells
+from benchmarks.data.mimic3.small_cells import HIDDEN, SmallCells
 from benchmarks.data.mimic3.tables import MimicError
 
 NEEDED = ("hadm_id", "columns", "column_names", "series", "series_names")
@@ -55,13 +55,16 @@ def compare(built: Path, answers: Path) -> list[Compared]:
 def comparison_of(built: Path, compared: Sequence[Compared]) -> list[str]:
     """The comparison with the original's values as lines of Markdown, small cells hidden."""
     cells = SmallCells(not about_of(built)["mark"])
-    rows = [(row.part, row.name, row.cells, cells.count(row.differ)) for row in compared]
+    # How many admissions are on both sides, and so how many cells, would tell of the few that are on one side only.
+    few = any(cells.few(row.differ) for row in compared if row.part == "admissions")
+    rows = [(row.part, row.name, HIDDEN if few else row.cells, cells.count(row.differ)) for row in compared]
     lines = markdown(("part", "name", "compared", "differ"), rows)
     for part in ("columns", "series"):
         mine = [row for row in compared if row.part == part]
         n, differ = sum(row.cells for row in mine), cells.count(sum(row.differ for row in mine))
         absent = ", ".join(row.name for row in mine if not row.cells)
-        lines.append(f"{part}: {n:,} cells compared, {differ} differ; on one side only: {absent or 'none'}")
+        size = HIDDEN if few else f"{n:,} cells"
+        lines.append(f"{part}: {size} compared, {differ} differ; on one side only: {absent or 'none'}")
     return lines
 
 

@@ -11,6 +11,11 @@ FEWEST = 10
 HIDDEN = "small cell"
 
 
+def coarse(time: float) -> float:
+    """A time to two digits: a quantile or a maximum of credentialed times is one patient's, to the minute."""
+    return float(f"{time:.2g}")
+
+
 @dataclass(frozen=True)
 class SmallCells:
     """Decides what may be shown; `credentialed` is true of tables that are neither the demo nor invented."""
@@ -37,6 +42,11 @@ class SmallCells:
         if not patients:
             return ""
         return HIDDEN if self.credentialed and patients < least else float(value)
+
+    def time(self, value: float, patients: int) -> float | str:
+        """A mean or median of times, to two digits."""
+        shown = self.statistic(value, patients)
+        return coarse(shown) if self.credentialed and isinstance(shown, float) else shown
 
     def nested(self, counts: list[int]) -> list[int | str]:
         """Counts of groups each of which holds the next: the last is shown, and those that differ from it enough."""

@@ -34,7 +34,7 @@ UNION ALL
 SELECT 'rows without a plausible value', signal || ', ' || system, k.n - coalesce(u.n, 0), k.n
 FROM kept k LEFT JOIN usable u USING (signal, system) WHERE signal NOT IN ('specimen', 'cpap')
 UNION ALL
-SELECT 'rows whose ids contradict their ICU stay', 'CHARTEVENTS', count(*), 0 FROM contradicting
+SELECT 'rows whose ids contradict their ICU stay', 'CHARTEVENTS, needed items', count(*), 0 FROM contradicting
 UNION ALL
 SELECT 'rows whose ids contradict their ICU stay', 'vitals, which are left out', count(*), 0
 FROM contradicting SEMI JOIN (FROM item WHERE signal IN ('heart_rate', 'sysbp', 'tempc')) USING (itemid)
