@@ -1,6 +1,6 @@
 """Invented bedside charting: vitals, ventilation, GCS, and the rows nobody needs, with the tables' known quirks."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 HOUR = 3600
-AS_NUMBER, EMPTY = -1, -2  # text codes: VALUE repeats VALUENUM; VALUE is null
+AS_NUMBER = "="  # stands for a VALUE that repeats VALUENUM
 
 # Texts by system, CareVue first: those of facts/texts.csv, where they mean anything. Some carry the trailing blank of
 # the real tables; "None" is a word, not a null.
@@ -38,29 +38,10 @@ TEXTS = {
 }
 
 
-@dataclass
-class Rows:
-    """Blocks of charted rows; texts are codes into one vocabulary, so a row is five numbers."""
-
-    words: dict[str, int] = field(default_factory=dict)
-    blocks: list[pd.DataFrame] = field(default_factory=list)
-
-    def code(self, texts: str) -> Ints:
-        """Numbers that stand for these texts, given with | between them."""
-        return np.array([self.words.setdefault(t, len(self.words)) for t in texts.split("|")], dtype=np.int64)
-
-    def codes(self, name: str, carevue: bool) -> Ints:
-        """Numbers that stand for one system's texts of this name."""
-        return self.code(TEXTS[name][0 if carevue else 1])
-
-    def add(self, stay: Ints, item: Ints | int, time: Ints, num: Floats | float, text: Ints | int) -> None:
-        """Take one block; scalars are spread over the rows."""
-        columns = {"stay": stay, "item": item, "time": time, "num": num, "text": text, "error": 0}
-        self.blocks.append(pd.DataFrame(columns))
-
-    def frame(self) -> pd.DataFrame:
-        """All rows, stay by stay in order of time."""
-        return pd.concat(self.blocks, ignore_index=True).sort_values(["stay", "time"], kind="stable", ignore_index=True)
+def ids(owners: pd.DataFrame, index: Ints, **lost: npt.NDArray[np.bool_]) -> dict[str, Any]:
+    """The three ids of each row's stay; null where `lost`."""
+    found = {name: owners[name].to_numpy()[index] for name in ("subject_id", "hadm_id", "icustay_id")}
+    return {name.upper(): np.where(lost[name], np.nan, v) if name in lost else v for name, v in found.items()}
 
 
 def grid(begin: Ints, end: Ints, every_h: float, keep: float, rng: np.random.Generator) -> tuple[Ints, Ints]:
@@ -111,161 +92,175 @@ def chart_rows(
     stays: pd.DataFrame, windows: pd.DataFrame, items: pd.DataFrame, rng: np.random.Generator
 ) -> dict[str, Any]:
     """CHARTEVENTS columns of all stays; `stays` has begin, end (seconds), acute and carevue."""
-    rows, mine = Rows(), items[items["table"] == "chart"]
-    for carevue in (True, False):
-        _one_system(rows, stays, windows, mine, carevue, rng)
-    _edges(rows, stays, mine, rng)
-    return _columns(rows, stays, mine, rng)
+    blocks: list[pd.DataFrame] = []
+    items = items[items["table"] == "chart"]
+    for system in ("carevue", "metavision"):
+        known = items[items[system].notna()].assign(id=items[system])
+        _System(stays, windows, known.astype({"id": int}), system == "carevue", rng, blocks).chart()
+    rows = pd.concat([*blocks, *_edges(blocks, stays, items, rng)], ignore_index=True)
+    return _columns(rows.sort_values(["stay", "time"], kind="stable", ignore_index=True), stays, items, rng)
 
 
-def _columns(rows: Rows, stays: pd.DataFrame, items: pd.DataFrame, rng: np.random.Generator) -> dict[str, Any]:
-    base = rows.frame()
-    stay, time, num, text = (base[c].to_numpy() for c in ("stay", "time", "num", "text"))
-    carevue, lost, n = stays["carevue"].to_numpy()[stay], rng.random(len(base)), len(base)
-    number = pa.array(num, from_pandas=True)
-    word = pa.array(list(rows.words)).take(pa.array(np.maximum(text, 0), mask=text < 0))
+def _columns(rows: pd.DataFrame, stays: pd.DataFrame, items: pd.DataFrame, rng: np.random.Generator) -> dict[str, Any]:
+    stay, time, text = (rows[c].to_numpy() for c in ("stay", "time", "text"))
+    carevue, lost, n = stays["carevue"].to_numpy()[stay], rng.random(len(rows)), len(rows)
+    number = pa.array(rows["num"].to_numpy(), from_pandas=True)
     units = items.melt(id_vars="unit", value_vars=["carevue", "metavision"], value_name="item").dropna(subset=["item"])
     unit = units.set_index(units["item"].astype(int))["unit"]
     return {
-        "SUBJECT_ID": stays["subject_id"].to_numpy()[stay],
-        "HADM_ID": np.where(lost < 0.001, np.nan, stays["hadm_id"].to_numpy()[stay]),
-        "ICUSTAY_ID": np.where(lost < 0.003, np.nan, stays["icustay_id"].to_numpy()[stay]),
-        "ITEMID": base["item"].to_numpy(),
+        **ids(stays, stay, hadm_id=lost < 0.001, icustay_id=lost < 0.003),
+        "ITEMID": rows["item"].to_numpy(),
         "CHARTTIME": time.astype("datetime64[s]"),
         "STORETIME": (time + 60 * rng.integers(0, 90, n)).astype("datetime64[s]"),
         "CGID": 14000 + (stay * 7 + time // (12 * HOUR)) % 6000,  # a shift of twelve hours has one nurse
-        "VALUE": pc.if_else(pa.array(text == AS_NUMBER), pc.cast(number, pa.string()), word),
+        "VALUE": pc.if_else(text == AS_NUMBER, pc.cast(number, pa.string()), pa.array(text, pa.string())),
         "VALUENUM": number,
-        "VALUEUOM": base["item"].map(unit[~unit.index.duplicated()]).to_numpy(),
+        "VALUEUOM": rows["item"].map(unit[~unit.index.duplicated()]).to_numpy(),
         "WARNING": np.where(carevue, np.nan, 0.0),
-        "ERROR": np.where(carevue, np.nan, base["error"].to_numpy()),
+        "ERROR": np.where(carevue, np.nan, rows["error"].to_numpy()),
         "STOPPED": pa.array(["NotStopd", None]).take(pa.array(np.where(carevue, 0, 1))),
     }
 
 
-def _one_system(
-    rows: Rows, stays: pd.DataFrame, windows: pd.DataFrame, items: pd.DataFrame, carevue: bool, rng: np.random.Generator
-) -> None:
-    stay_rows = np.flatnonzero(stays["carevue"].to_numpy() == carevue)
-    begin, end, acute = (stays[c].to_numpy()[stay_rows] for c in ("begin", "end", "acute"))
-    column = "carevue" if carevue else "metavision"
-    system_items = items[items[column].notna()].assign(id=lambda d: d[column].astype(int))
-    for _, item in system_items[system_items["kind"].isin(["numeric", "text"])].iterrows():
-        i, t = grid(begin, end, item["every_h"], item["keep"], rng)
-        if item["kind"] == "numeric":
-            rows.add(stay_rows[i], item["id"], t, draw(item, acute, i, rng), AS_NUMBER)
+def _block(stay: Ints, item: Ints | int, time: Ints, num: Any, text: Any) -> pd.DataFrame:
+    """Charted rows; scalars are spread over them."""
+    return pd.DataFrame({"stay": stay, "item": item, "time": time, "num": num, "text": text, "error": 0})
+
+
+@dataclass
+class _System:
+    """One of the two charting systems: its stays and items; what is charted goes to `blocks`."""
+
+    stays: pd.DataFrame
+    windows: pd.DataFrame
+    items: pd.DataFrame
+    carevue: bool
+    rng: np.random.Generator
+    blocks: list[pd.DataFrame]
+
+    def __post_init__(self) -> None:
+        self.mine = np.flatnonzero(self.stays["carevue"].to_numpy() == self.carevue)
+        self.begin, self.end, self.acute = (self.stays[c].to_numpy()[self.mine] for c in ("begin", "end", "acute"))
+        self.id = self.items.set_index("signal")["id"].to_dict()
+
+    def words(self, texts: str) -> npt.NDArray[Any]:
+        """The texts of a name of TEXTS, or those given with | between them."""
+        return np.array(TEXTS.get(texts, (texts, texts))[not self.carevue].split("|"), dtype=object)
+
+    def add(self, stay: Ints, item: Ints | str, time: Ints, num: Any, text: Any = AS_NUMBER) -> None:
+        """Chart an item, by its signal or the numbers of several."""
+        self.blocks.append(_block(stay, self.id[item] if isinstance(item, str) else item, time, num, text))
+
+    def chart(self) -> None:
+        """All rows of this system's stays."""
+        rng, level = self.rng, self.stays["acute"].to_numpy()
+        for _, item in self.items[self.items["kind"].isin(["numeric", "text"])].iterrows():
+            i, t = grid(self.begin, self.end, item["every_h"], item["keep"], rng)
+            if item["kind"] == "numeric":
+                self.add(self.mine[i], item["signal"], t, draw(item, self.acute, i, rng))
+            else:
+                words = self.words(item["texts"])
+                # One text is usual and the others are rare, as in hourly charting by habit.
+                usual = words[np.minimum(rng.geometric(0.7, i.size), words.size) - 1]
+                self.add(self.mine[i], item["signal"], t, np.nan, usual)
+        w = self.windows[np.isin(self.windows["stay"], self.mine)]
+        at, begin, end = (w[c].to_numpy() for c in ("stay", "begin", "end"))
+        for _, item in self.items[self.items["kind"] == "vent"].iterrows():
+            i, t = grid(begin, end, item["every_h"], item["keep"], rng)
+            self.add(at[i], item["signal"], t, draw(item, level[at], i, rng))
+        self._temperature()
+        self._coma()
+        self._breathing()
+        self._machine(w, level)
+
+    def _temperature(self) -> None:
+        """Fahrenheit in most stays, Celsius in some, both at the same minute in a few."""
+        rng, n = self.rng, self.mine.size
+        level = 36.9 + 0.25 * self.acute + 0.3 * rng.normal(size=n)
+        unit = rng.random(n)
+        i, t = grid(self.begin, self.end, 4, 0.9, rng)
+        celsius = level[i] + 0.35 * rng.normal(size=i.size)
+        for name, chosen, value in (("temp_f", unit < 0.8, celsius * 1.8 + 32), ("temp_c", unit > 0.72, celsius)):
+            shown = chosen[i]
+            self.add(self.mine[i][shown], name, t[shown], np.round(value[shown], 1))
+
+    def _coma(self) -> None:
+        """GCS every 4 h; verbal is not assessable through a tube; now and then a part is missing, or empty."""
+        rng = self.rng
+        i, t = grid(self.begin, self.end, 4, 0.9, rng)
+        tube = inside(self.windows, self.mine[i], t)
+        depth = np.maximum(0, self.acute + 0.5 * rng.normal(size=self.mine.size))[i]
+        depth = depth + 0.3 * rng.normal(size=i.size) + 0.5 * tube
+        for name, top in (("gcs_verbal", 5), ("gcs_motor", 6), ("gcs_eyes", 4)):
+            words = self.words(name)
+            score = np.clip(np.round(top - 0.22 * top * depth), 1, top).astype(np.int64)
+            text = words[score - 1]
+            if name == "gcs_verbal":
+                text, score = np.where(tube, words[5], text), np.where(tube, 1, score)
+            empty = rng.random(i.size) < 0.004
+            shown = rng.random(i.size) < 0.93
+            num, text = np.where(empty, np.nan, score), np.where(empty, None, text)
+            self.add(self.mine[i][shown], name, t[shown], num[shown], text[shown])
+
+    def _breathing(self) -> None:
+        """The oxygen device every 4 h: a tube in the windows, a mask for some, else what frees from the ventilator."""
+        rng = self.rng
+        i, t = grid(self.begin, self.end, 4, 0.8, rng)
+        tube = inside(self.windows, self.mine[i], t)
+        masked = (rng.random(self.mine.size) < 0.08)[i] & ~tube & (t < self.begin[i] + 20 * HOUR)
+        devices = self.words("oxygen")
+        rare = np.full(devices.size - 3, 0.28 / (devices.size - 3))
+        text = rng.choice(devices, i.size, p=[0.5, 0.2, *rare, 0.02])
+        text = np.where(masked, rng.choice(self.words("mask"), i.size), text)
+        text = np.where(tube, self.words("tube")[0], text)
+        item = np.full(i.size, self.id["o2_device"])
+        if self.carevue:
+            item = np.where(masked & (rng.random(i.size) < 0.3), self.id["o2_device_2"], item)
+            speech = np.where(tube, "Intubated/trach", rng.choice(self.words("Normal|Garbled"), i.size))
+            self.add(self.mine[i], "speech", t, np.nan, speech)
+        self.add(self.mine[i], item, t, np.nan, text)
+
+    def _machine(self, w: pd.DataFrame, level: Floats) -> None:
+        """Ventilator mode, inspired oxygen in each unit that is met, and CareVue's extubations."""
+        rng = self.rng
+        at, begin, end = (w[c].to_numpy() for c in ("stay", "begin", "end"))
+        i, t = grid(begin, end, 3, 0.85, rng)
+        self.add(at[i], "vent_mode", t, np.nan, rng.choice(self.words("mode"), i.size, p=[0.6, 0.3, 0.07, 0.03]))
+        i, t = grid(begin, end, 3, 0.9, rng)
+        fraction = np.clip(np.round((0.45 + 0.09 * level[at[i]] + 0.08 * rng.normal(size=i.size)) * 20) / 20, 0.2, 1.0)
+        fraction = np.where(rng.random(i.size) < 0.06, 1.0, fraction)  # all of it, for a procedure
+        u = rng.random(i.size)
+        if self.carevue:
+            item = np.select([u < 0.65, u < 0.9], [self.id["fio2"], self.id["fio2_meas"]], self.id["fio2_other"])
+            self.add(at[i], item, t, np.where(u < 0.65, np.round(fraction, 2), np.round(100 * fraction)))
+            out = w[w["extubated"]]
+            text = rng.choice(self.words("Extubated|Self Extubation|Fluid Bolus"), len(out), p=[0.8, 0.1, 0.1])
+            time = out["end"].to_numpy() // 60 * 60 + 900
+            self.add(out["stay"].to_numpy(), "significant_events", time, np.nan, text)
         else:
-            words = rows.code(item["texts"])
-            # One text is usual and the others are rare, as in hourly charting by habit.
-            rows.add(stay_rows[i], item["id"], t, np.nan, words[np.minimum(rng.geometric(0.7, i.size), words.size) - 1])
-    w = windows[np.isin(windows["stay"], stay_rows)]
-    at, level = w["stay"].to_numpy(), stays["acute"].to_numpy()
-    for _, item in system_items[system_items["kind"] == "vent"].iterrows():
-        i, t = grid(w["begin"].to_numpy(), w["end"].to_numpy(), item["every_h"], item["keep"], rng)
-        rows.add(at[i], item["id"], t, draw(item, level[at], i, rng), AS_NUMBER)
-    ids = system_items.set_index("signal")["id"].to_dict()
-    _temperature(rows, stay_rows, begin, end, acute, ids, rng)
-    _coma(rows, stay_rows, begin, end, acute, windows, ids, carevue, rng)
-    _breathing(rows, stay_rows, begin, end, windows, ids, carevue, rng)
-    _machine(rows, w, level, ids, carevue, rng)
+            self.add(at[i], "fio2", t, np.select([u < 0.88, u < 0.95], [np.round(100 * fraction), fraction], 10.0))
+            self.add(at, "vent_type", begin // 60 * 60, np.nan, rng.choice(self.words("Drager|Other"), at.size))
 
 
-def _temperature(
-    rows: Rows, stay_rows: Ints, begin: Ints, end: Ints, acute: Floats, ids: dict[str, int], rng: np.random.Generator
-) -> None:
-    """Fahrenheit in most stays, Celsius in some, both at the same minute in a few."""
-    level = 36.9 + 0.25 * acute + 0.3 * rng.normal(size=stay_rows.size)
-    unit = rng.random(stay_rows.size)
-    i, t = grid(begin, end, 4, 0.9, rng)
-    celsius = level[i] + 0.35 * rng.normal(size=i.size)
-    for name, chosen, value in (("temp_f", unit < 0.8, celsius * 1.8 + 32), ("temp_c", unit > 0.72, celsius)):
-        shown = chosen[i]
-        rows.add(stay_rows[i][shown], ids[name], t[shown], np.round(value[shown], 1), AS_NUMBER)
-
-
-def _coma(
-    rows: Rows, stay_rows: Ints, begin: Ints, end: Ints, acute: Floats, windows: pd.DataFrame, ids: dict[str, int],
-    carevue: bool, rng: np.random.Generator,
-) -> None:  # fmt: skip
-    """GCS every 4 h; verbal is not assessable through a tube; now and then a part is missing, or empty."""
-    i, t = grid(begin, end, 4, 0.9, rng)
-    tube = inside(windows, stay_rows[i], t)
-    depth = np.maximum(0, acute + 0.5 * rng.normal(size=stay_rows.size))[i] + 0.3 * rng.normal(size=i.size) + 0.5 * tube
-    for name, top in (("gcs_verbal", 5), ("gcs_motor", 6), ("gcs_eyes", 4)):
-        codes = rows.codes(name, carevue)
-        score = np.clip(np.round(top - 0.22 * top * depth), 1, top).astype(np.int64)
-        code = codes[score - 1]
-        if name == "gcs_verbal":
-            code, score = np.where(tube, codes[5], code), np.where(tube, 1, score)
-        empty = rng.random(i.size) < 0.004
-        shown = rng.random(i.size) < 0.93
-        num, code = np.where(empty, np.nan, score), np.where(empty, EMPTY, code)
-        rows.add(stay_rows[i][shown], ids[name], t[shown], num[shown], code[shown])
-
-
-def _breathing(
-    rows: Rows, stay_rows: Ints, begin: Ints, end: Ints, windows: pd.DataFrame, ids: dict[str, int], carevue: bool,
-    rng: np.random.Generator,
-) -> None:  # fmt: skip
-    """The oxygen device every 4 h: a tube in the windows, a mask for some, else what frees from the ventilator."""
-    i, t = grid(begin, end, 4, 0.8, rng)
-    tube = inside(windows, stay_rows[i], t)
-    masked = (rng.random(stay_rows.size) < 0.08)[i] & ~tube & (t < begin[i] + 20 * HOUR)
-    devices = rows.codes("oxygen", carevue)
-    rare = np.full(devices.size - 3, 0.28 / (devices.size - 3))
-    code = rng.choice(devices, i.size, p=[0.5, 0.2, *rare, 0.02])
-    code = np.where(masked, rng.choice(rows.codes("mask", carevue), i.size), code)
-    code = np.where(tube, rows.codes("tube", carevue)[0], code)
-    item = np.full(i.size, ids["o2_device"])
-    if carevue:
-        item = np.where(masked & (rng.random(i.size) < 0.3), ids["o2_device_2"], item)
-        talk = rows.code("Intubated/trach|Normal|Garbled")
-        rows.add(stay_rows[i], ids["speech"], t, np.nan, np.where(tube, talk[0], rng.choice(talk[1:], i.size)))
-    rows.add(stay_rows[i], item, t, np.nan, code)
-
-
-def _machine(
-    rows: Rows, w: pd.DataFrame, level: Floats, ids: dict[str, int], carevue: bool, rng: np.random.Generator
-) -> None:
-    """Ventilator mode, inspired oxygen in each unit that is met, and CareVue's extubations."""
-    at, begin, end = (w[c].to_numpy() for c in ("stay", "begin", "end"))
-    i, t = grid(begin, end, 3, 0.85, rng)
-    mode = rng.choice(rows.codes("mode", carevue), i.size, p=[0.6, 0.3, 0.07, 0.03])
-    rows.add(at[i], ids["vent_mode"], t, np.nan, mode)
-    i, t = grid(begin, end, 3, 0.9, rng)
-    fraction = np.clip(np.round((0.45 + 0.09 * level[at[i]] + 0.08 * rng.normal(size=i.size)) * 20) / 20, 0.2, 1.0)
-    fraction = np.where(rng.random(i.size) < 0.06, 1.0, fraction)  # all of it, for a procedure
-    u = rng.random(i.size)
-    if carevue:
-        item = np.select([u < 0.65, u < 0.9], [ids["fio2"], ids["fio2_meas"]], ids["fio2_other"])
-        rows.add(at[i], item, t, np.where(u < 0.65, np.round(fraction, 2), np.round(100 * fraction)), AS_NUMBER)
-        out = w[w["extubated"]]
-        code = rng.choice(rows.code("Extubated|Self Extubation|Fluid Bolus"), len(out), p=[0.8, 0.1, 0.1])
-        time = out["end"].to_numpy() // 60 * 60 + 900
-        rows.add(out["stay"].to_numpy(), ids["significant_events"], time, np.nan, code)
-    else:
-        num = np.select([u < 0.88, u < 0.95], [np.round(100 * fraction), fraction], 10.0)
-        rows.add(at[i], ids["fio2"], t, num, AS_NUMBER)
-        rows.add(at, ids["vent_type"], begin // 60 * 60, np.nan, rng.choice(rows.code("Drager|Other"), at.size))
-
-
-def _edges(rows: Rows, stays: pd.DataFrame, items: pd.DataFrame, rng: np.random.Generator) -> None:
+def _edges(
+    blocks: list[pd.DataFrame], stays: pd.DataFrame, items: pd.DataFrame, rng: np.random.Generator
+) -> list[pd.DataFrame]:
     """Heart rates exactly at INTIME, at INTIME + 24 h and just outside; errors, implausible values, doubled rows."""
     both = items.set_index("signal").loc["heart_rate", ["carevue", "metavision"]].astype(int)
     heart = np.where(stays["carevue"], both["carevue"], both["metavision"])
-    begin = stays["begin"].to_numpy()
+    begin, edges = stays["begin"].to_numpy(), []
     for offset in (0, 24 * HOUR, -600, 24 * HOUR + 60):
         i = np.flatnonzero(rng.random(begin.size) < 0.15)
-        rows.add(i, heart[i], begin[i] + offset, np.round(rng.uniform(40, 170, i.size)), AS_NUMBER)
+        edges.append(_block(i, heart[i], begin[i] + offset, np.round(rng.uniform(40, 170, i.size)), AS_NUMBER))
     numeric = items.loc[items["kind"] == "numeric", ["carevue", "metavision"]].to_numpy().ravel()
-    charted = pd.concat(rows.blocks, ignore_index=True)
+    charted = pd.concat([*blocks, *edges], ignore_index=True)
     charted = charted[charted["item"].isin(numeric[~np.isnan(numeric)])]
-    system = stays["carevue"].to_numpy()
-    wrong = charted[~system[charted["stay"]]].sample(frac=0.01, random_state=rng)
-    rows.blocks.append(wrong.assign(num=np.round(wrong["num"] * rng.choice([0.4, 1.7], len(wrong))), error=1))
+    system = stays["carevue"].to_numpy()[charted["stay"]]
+    wrong = charted[~system].sample(frac=0.01, random_state=rng)
+    wrong = wrong.assign(num=np.round(wrong["num"] * rng.choice([0.4, 1.7], len(wrong))), error=1)
     absurd = charted.sample(frac=0.003, random_state=rng)
-    rows.blocks.append(absurd.assign(num=rng.choice([0.0, -1.0, 999.0, 10_000.0], len(absurd))))
+    absurd = absurd.assign(num=rng.choice([0.0, -1.0, 999.0, 10_000.0], len(absurd)))
     doubled = charted.sample(frac=0.01, random_state=rng)
-    rows.blocks.append(doubled.assign(num=doubled["num"] + 3))
-    blank = charted[system[charted["stay"]]].sample(frac=0.003, random_state=rng)
-    rows.blocks.append(blank.assign(num=np.nan, text=EMPTY))
+    doubled = doubled.assign(num=doubled["num"] + 3)
+    blank = charted[system].sample(frac=0.003, random_state=rng).assign(num=np.nan, text=None)
+    return [*edges, wrong, absurd, doubled, blank]

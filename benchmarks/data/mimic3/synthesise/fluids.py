@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchmarks.data.mimic3.synthesise.chart import HOUR, Ints, draw, grid
+from benchmarks.data.mimic3.synthesise.chart import HOUR, Ints, draw, grid, ids
 
 VENOUS = {"po2": 45.0, "oxygen_saturation": 70.0}  # mean of venous samples
 LONGEST = 14 * 24 * HOUR  # labs of the first two weeks; later ones would only lengthen the file
@@ -74,7 +74,7 @@ def _panel(a: pd.DataFrame, items: pd.DataFrame, rng: np.random.Generator) -> pd
 
 def _gases(s: pd.DataFrame, windows: pd.DataFrame, items: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
     """Blood gases: often while ventilated, sometimes else; a few are venous, a few do not say what they are."""
-    ids = items[items["table"] == "lab"].set_index("signal")["metavision"].astype(int).to_dict()
+    specimen = int(items.set_index("signal").loc["specimen", "metavision"])
     begin, end, acute = s["begin"].to_numpy(), s["end"].to_numpy(), s["acute"].to_numpy()
     at = windows["stay"].to_numpy()
     i, t = grid(windows["begin"].to_numpy() - HOUR, windows["end"].to_numpy(), 5, 0.85, rng)
@@ -91,7 +91,7 @@ def _gases(s: pd.DataFrame, windows: pd.DataFrame, items: pd.DataFrame, rng: np.
         value = np.clip(mean + gas.within * rng.normal(size=k), gas.low, gas.high)
         values.append(np.round(value, int(gas.decimals)))
     said = kind != ""
-    blocks = [pd.DataFrame({"row": row, "item": ids["specimen"], "time": time, "num": np.nan, "text": kind})[said]]
+    blocks = [pd.DataFrame({"row": row, "item": specimen, "time": time, "num": np.nan, "text": kind})[said]]
     for gas, value in zip(gases.itertuples(), values, strict=True):
         b = pd.DataFrame({"row": row, "item": int(gas.metavision), "time": time, "num": value, "text": ""})
         blocks.append(b[rng.random(k) < gas.keep])
@@ -107,20 +107,18 @@ def outputs(stays: pd.DataFrame, items: pd.DataFrame, rng: np.random.Generator) 
         i, t = grid(begin, end, item["every_h"], item["keep"], rng)
         code = np.where(carevue[i], item["carevue"], item["metavision"]).astype(int)
         blocks.append(pd.DataFrame({"stay": i, "item": code, "time": t, "num": draw(item, acute, i, rng)}))
-    ids = items.set_index("signal")["metavision"]
+    item_of = items.set_index("signal")["metavision"]
     washed = np.flatnonzero(~carevue & (rng.random(begin.size) < 0.06))
     i, t = grid(begin[washed], end[washed], 4, 0.7, rng)
     for name, volume in (("irrigant_in", 3000.0), ("irrigant_out", 2950.0)):
         ml = volume + np.round(rng.normal(0, 100, i.size))
-        blocks.append(pd.DataFrame({"stay": washed[i], "item": int(ids[name]), "time": t, "num": ml}))
+        blocks.append(pd.DataFrame({"stay": washed[i], "item": int(item_of[name]), "time": t, "num": ml}))
     d = pd.concat(blocks, ignore_index=True)
     twice = d.sample(frac=0.01, random_state=rng)
     d = pd.concat([d, twice], ignore_index=True).sort_values(["stay", "time"], kind="stable", ignore_index=True)
     i = d["stay"].to_numpy()
     return {
-        "SUBJECT_ID": stays["subject_id"].to_numpy()[i],
-        "HADM_ID": stays["hadm_id"].to_numpy()[i],
-        "ICUSTAY_ID": np.where(rng.random(i.size) < 0.003, np.nan, stays["icustay_id"].to_numpy()[i]),
+        **ids(stays, i, icustay_id=rng.random(i.size) < 0.003),
         "CHARTTIME": d["time"].to_numpy().astype("datetime64[s]"),
         "ITEMID": d["item"].to_numpy(),
         "VALUE": np.where(rng.random(i.size) < 0.003, np.nan, d["num"].to_numpy()),
@@ -135,23 +133,21 @@ def procedures(
     stays: pd.DataFrame, windows: pd.DataFrame, items: pd.DataFrame, rng: np.random.Generator
 ) -> dict[str, Any]:
     """PROCEDUREEVENTS_MV columns: MetaVision's extubations, and rows of no use here."""
-    ids = items[items["table"] == "procedure"].set_index("signal")["metavision"].astype(int)
+    item_of = items[items["table"] == "procedure"].set_index("signal")["metavision"].astype(int)
     w = windows[~stays["carevue"].to_numpy()[windows["stay"]]]
     out = w[w["extubated"]]
-    kinds = ids[["extubation", "unplanned_extubation_patient", "unplanned_extubation_other"]].to_numpy()
+    kinds = item_of[["extubation", "unplanned_extubation_patient", "unplanned_extubation_other"]].to_numpy()
     lines = np.flatnonzero(~stays["carevue"].to_numpy() & (rng.random(len(stays)) < 0.5))
     stay: Ints = np.concatenate([out["stay"], w["stay"], lines])
     start: Ints = np.concatenate([out["end"], w["begin"], stays["begin"].to_numpy()[lines] + HOUR]) // 60 * 60
     item = np.concatenate([
         rng.choice(kinds, len(out), p=[0.9, 0.06, 0.04]),
-        np.full(len(w), ids["invasive_ventilation"]),
-        np.full(lines.size, ids["arterial_line"]),
+        np.full(len(w), item_of["invasive_ventilation"]),
+        np.full(lines.size, item_of["arterial_line"]),
     ])  # fmt: skip
-    span: npt.NDArray[np.int64] = np.where(item == ids["extubation"], 60, 6 * HOUR)
+    span: npt.NDArray[np.int64] = np.where(item == item_of["extubation"], 60, 6 * HOUR)
     return {
-        "SUBJECT_ID": stays["subject_id"].to_numpy()[stay],
-        "HADM_ID": stays["hadm_id"].to_numpy()[stay],
-        "ICUSTAY_ID": stays["icustay_id"].to_numpy()[stay],
+        **ids(stays, stay),
         "STARTTIME": start.astype("datetime64[s]"),
         "ENDTIME": (start + span).astype("datetime64[s]"),
         "ITEMID": item,

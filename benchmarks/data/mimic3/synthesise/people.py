@@ -1,6 +1,7 @@
-"""Invented patients: who they are, when they come, and when they die (hazards that cross)."""
+"""Invented patients: who they are, when they come, when they die (hazards that cross), and the small tables of that."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -117,7 +118,7 @@ def _admissions(
 ) -> pd.DataFrame:
     """First and later admissions; those after death never happen, the one around it ends with it."""
     n = len(p)
-    parts = [pd.DataFrame({"person": np.arange(n), "admit": admit, "intime": intime, "discharge": discharge})]
+    parts = [pd.DataFrame({"person": np.arange(n), "admittime": admit, "intime": intime, "dischtime": discharge})]
     again, last = np.ones(n, dtype=bool), discharge
     for k in range(LATER):
         again &= rng.random(n) < (0.19 if k == 0 else 0.4)
@@ -127,28 +128,28 @@ def _admissions(
         intime = np.where(rng.random(n) < 0.2, np.datetime64("NaT", "s"), intime)  # a ward-only admission
         last = _times(admit, DAY + np.exp(np.log(5 * DAY) + 0.8 * rng.normal(size=n)))
         last = np.maximum(last, np.where(np.isnat(intime), last, _times(intime, np.full(n, 6 * HOUR))))
-        later = pd.DataFrame({"person": np.arange(n), "admit": admit, "intime": intime, "discharge": last})
+        later = pd.DataFrame({"person": np.arange(n), "admittime": admit, "intime": intime, "dischtime": last})
         parts.append(later[again & (admit < death)])
     # A few have an earlier admission that never reached an ICU: it is their first one.
     who = np.flatnonzero(rng.random(n) < 0.01)
-    before = _times(parts[0]["admit"].to_numpy()[who], -rng.uniform(30, 400, who.size) * DAY)
+    before = _times(parts[0]["admittime"].to_numpy()[who], -rng.uniform(30, 400, who.size) * DAY)
     left, no_icu = _times(before, np.full(who.size, 3 * DAY)), np.full(who.size, np.datetime64("NaT", "s"))
-    parts.append(pd.DataFrame({"person": who, "admit": before, "intime": no_icu, "discharge": left}))
+    parts.append(pd.DataFrame({"person": who, "admittime": before, "intime": no_icu, "dischtime": left}))
     a = pd.concat(parts, ignore_index=True)
     a["intime"] = a["intime"].astype("datetime64[s]")
     died_at = death[a["person"]]
-    a["died"] = (died_at > a["admit"]) & (died_at <= a["discharge"])
+    a["died"] = (died_at > a["admittime"]) & (died_at <= a["dischtime"])
     died_at = died_at.astype("datetime64[m]").astype("datetime64[s]")  # the chart knows the minute
-    a["discharge"] = np.where(a["died"], died_at, a["discharge"].to_numpy().astype("datetime64[m]"))
-    a["death"] = np.where(a["died"], died_at, np.datetime64("NaT", "s"))
-    a.loc[a["died"] & ~(a["discharge"] > a["intime"]), "intime"] = pd.NaT
+    a["dischtime"] = np.where(a["died"], died_at, a["dischtime"].to_numpy().astype("datetime64[m]"))
+    a["deathtime"] = np.where(a["died"], died_at, np.datetime64("NaT", "s"))
+    a.loc[a["died"] & ~(a["dischtime"] > a["intime"]), "intime"] = pd.NaT
     a = a.iloc[rng.permutation(len(a))].reset_index(drop=True)  # files are not in order of time
     a["subject_id"] = p["subject_id"].to_numpy()[a["person"]]
     a["hadm_id"] = _ids(len(a), 100_001, rng)
-    first = (a.groupby("person")["admit"].transform("min") == a["admit"]).to_numpy()
+    first = (a.groupby("person")["admittime"].transform("min") == a["admittime"]).to_numpy()
     kinds = rng.choice(["EMERGENCY", "URGENT"], len(a), p=[0.96, 0.04])
     kinds = np.where(p["elective"].to_numpy()[a["person"]] & first, "ELECTIVE", kinds)
-    a["type"] = np.where((p["kind"] == "newborn").to_numpy()[a["person"]] & first, "NEWBORN", kinds)
+    a["admission_type"] = np.where((p["kind"] == "newborn").to_numpy()[a["person"]] & first, "NEWBORN", kinds)
     return a
 
 
@@ -156,11 +157,11 @@ def _stays(p: pd.DataFrame, a: pd.DataFrame, rng: np.random.Generator) -> pd.Dat
     """One ICU stay per admission with an INTIME, and a second one in some that last."""
     s = a[a["intime"].notna()].copy()
     length = np.exp(np.log(2.1 * DAY) + 0.1 * p["acute"].to_numpy()[s["person"]] + 0.75 * rng.normal(size=len(s)))
-    s["outtime"] = np.minimum(_times(s["intime"].to_numpy(), length), s["discharge"].to_numpy())
-    back = s[((s["discharge"] - s["outtime"]).dt.total_seconds() > 48 * HOUR) & (rng.random(len(s)) < 0.12)].copy()
+    s["outtime"] = np.minimum(_times(s["intime"].to_numpy(), length), s["dischtime"].to_numpy())
+    back = s[((s["dischtime"] - s["outtime"]).dt.total_seconds() > 48 * HOUR) & (rng.random(len(s)) < 0.12)].copy()
     back["intime"] = _times(back["outtime"].to_numpy(), rng.uniform(0.02 * HOUR, 30 * HOUR, len(back)))
     length = rng.uniform(4 * HOUR, 60 * HOUR, len(back))
-    back["outtime"] = np.minimum(_times(back["intime"].to_numpy(), length), back["discharge"].to_numpy())
+    back["outtime"] = np.minimum(_times(back["intime"].to_numpy(), length), back["dischtime"].to_numpy())
     s = pd.concat([s, back]).sort_values(["subject_id", "intime"], kind="stable").reset_index(drop=True)
     s["icustay_id"] = _ids(len(s), 200_001, rng)
     for name in ("acute", "chronic", "kind"):
@@ -170,3 +171,88 @@ def _stays(p: pd.DataFrame, a: pd.DataFrame, rng: np.random.Generator) -> pd.Dat
     later = s.groupby("person")["intime"].transform("min") < s["intime"]
     s["carevue"] = p["carevue"].to_numpy()[s["person"]] & ~(later & (rng.random(len(s)) < 0.2))
     return s
+
+
+def small_tables(who: People, rng: np.random.Generator) -> dict[str, dict[str, Any]]:
+    """Their columns, by table."""
+    return {
+        "PATIENTS": _patients_table(who),
+        "ADMISSIONS": _admissions_table(who, rng),
+        "ICUSTAYS": _icustays_table(who, rng),
+        "SERVICES": _services_table(who, rng),
+        "DIAGNOSES_ICD": _diagnoses_table(who, rng),
+    }
+
+
+def _named(d: pd.DataFrame, names: str) -> dict[str, Any]:
+    return {name.upper(): d[name].to_numpy() for name in names.split()}
+
+
+def _patients_table(who: People) -> dict[str, Any]:
+    p = who.patients.assign(expire_flag=who.patients["dod"].notna().astype(int))
+    return _named(p, "subject_id gender dob dod dod_hosp dod_ssn expire_flag")
+
+
+def _admissions_table(who: People, rng: np.random.Generator) -> dict[str, Any]:
+    a = who.admissions
+    planned, died = a["admission_type"] == "ELECTIVE", a["died"].to_numpy()
+    return {
+        **_named(a, "subject_id hadm_id admittime dischtime deathtime admission_type"),
+        "ADMISSION_LOCATION": np.where(planned, "PHYS REFERRAL/NORMAL DELI", "EMERGENCY ROOM ADMIT"),
+        "DISCHARGE_LOCATION": np.where(died, "DEAD/EXPIRED", "HOME"),
+        "INSURANCE": rng.choice(["Medicare", "Private", "Medicaid"], len(a)),
+        "ETHNICITY": rng.choice(["WHITE", "BLACK/AFRICAN AMERICAN", "UNKNOWN/NOT SPECIFIED"], len(a)),
+        "DIAGNOSIS": rng.choice(["SEPSIS", "PNEUMONIA", "CHEST PAIN, UNSTABLE", "HEAD \\ BLEED"], len(a)),
+        "HOSPITAL_EXPIRE_FLAG": died.astype(int),
+        "HAS_CHARTEVENTS_DATA": a["intime"].notna().to_numpy().astype(int),
+    }
+
+
+def _icustays_table(who: People, rng: np.random.Generator) -> dict[str, Any]:
+    s = who.stays.iloc[rng.permutation(len(who.stays))]
+    unit = rng.choice(["MICU", "SICU", "CSRU", "CCU", "TSICU"], len(s))
+    return {
+        **_named(s, "subject_id hadm_id icustay_id intime outtime"),
+        **dict.fromkeys(("FIRST_CAREUNIT", "LAST_CAREUNIT"), unit),
+        **dict.fromkeys(("FIRST_WARDID", "LAST_WARDID"), np.full(len(s), 52)),
+        "DBSOURCE": np.where(s["carevue"], "carevue", "metavision"),
+        "LOS": np.round((s["outtime"] - s["intime"]).dt.total_seconds().to_numpy() / 86400, 4),
+    }
+
+
+def _services_table(who: People, rng: np.random.Generator) -> dict[str, Any]:
+    """The first service and, for some, a later one of the other kind; a few admissions have none."""
+    a = who.admissions[rng.random(len(who.admissions)) > 0.01]
+    surgical = who.patients["surgical"].to_numpy()[a["person"]]
+    pick = [rng.choice(MEDICAL, len(a)), rng.choice(SURGICAL, len(a))]
+    first = np.where(a["admission_type"] == "NEWBORN", "NB", np.where(surgical, pick[1], pick[0]))
+    moved = rng.random(len(a)) < 0.15
+    ids = a[["subject_id", "hadm_id"]]
+    d = ids.assign(transfertime=a["admittime"], prev_service=None, curr_service=first)
+    later = d[moved].assign(prev_service=first[moved], curr_service=np.where(surgical, pick[0], pick[1])[moved])
+    later["transfertime"] += rng.integers(3600, 90_000, len(later)).astype("timedelta64[s]")
+    d = pd.concat([d, later])
+    d = d.iloc[rng.permutation(len(d))]
+    return _named(d, " ".join(d.columns))
+
+
+def _diagnoses_table(who: People, rng: np.random.Generator) -> dict[str, Any]:
+    """Ten codes or so per admission; the comorbidities' codes go to the patients who have them."""
+    a, p = who.admissions, who.patients
+    count = rng.integers(4, 14, len(a))
+    row = np.repeat(np.arange(len(a)), count)
+    code = rng.choice(CODES, row.size).astype(object)
+    code[rng.random(row.size) < 0.0005] = None
+    rows, codes = [row], [code]
+    for name, pool in (("aids", AIDS), ("hem", HEM), ("mets", METS)):
+        has = np.flatnonzero(p[name].to_numpy()[a["person"]])
+        rows.append(has)
+        codes.append(rng.choice(pool, has.size).astype(object))
+    d = pd.DataFrame({"row": np.concatenate(rows), "code": np.concatenate(codes)})
+    d = d.iloc[rng.permutation(len(d))].sort_values("row", kind="stable")
+    return {
+        "SUBJECT_ID": a["subject_id"].to_numpy()[d["row"]],
+        "HADM_ID": a["hadm_id"].to_numpy()[d["row"]],
+        "SEQ_NUM": d.groupby("row").cumcount().to_numpy() + 1,
+        "ICD9_CODE": d["code"].to_numpy(),
+    }

@@ -1,9 +1,10 @@
 """The v1.4 column lists, and CSV text as MIMIC-III ships it: quoted headers and texts, empty for null."""
 
 import io
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -45,7 +46,7 @@ def schema_of(table: str) -> pa.Schema:
     return pa.schema([(name, TYPES[kind]) for name, kind in (c.split(":") for c in COLUMNS[table].split())])
 
 
-def to_arrow(table: str, columns: dict[str, Any]) -> pa.Table:
+def to_arrow(table: str, columns: Mapping[str, Any]) -> pa.Table:
     """The named columns in the table's order and types; a column not given is null, NaN and NaT are null."""
     schema = schema_of(table)
     n = len(next(iter(columns.values())))
@@ -57,40 +58,15 @@ def to_arrow(table: str, columns: dict[str, Any]) -> pa.Table:
 
 
 def _array(values: Any, kind: pa.DataType) -> pa.Array:
-    if isinstance(values, pa.Array | pa.ChunkedArray):
-        return values.cast(kind)
-    if pa.types.is_integer(kind) and getattr(values, "dtype", None) == np.float64:
-        missing = np.isnan(values)
-        return pa.array(np.where(missing, 0, values).astype(np.int64), mask=np.asarray(missing))
-    if pa.types.is_timestamp(kind):
-        return pa.array(np.asarray(values, dtype="datetime64[s]"), type=kind)
-    if pa.types.is_string(kind):
-        return pa.array(np.asarray(values, dtype=object), type=kind, from_pandas=True)
-    return pa.array(np.asarray(values), type=kind, from_pandas=True)
+    given = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values, from_pandas=True)
+    return given.cast(kind)
 
 
 class TableWriter:
-    """One CSV file, plain or gzip, written part by part; it takes its place only if all went well."""
+    """One CSV file, written part by part."""
 
-    def __init__(self, out: Path, table: str, compress: bool) -> None:
-        self.rows, self._schema = 0, schema_of(table)
-        self._path, self._compress = out / (f"{table}.csv.gz" if compress else f"{table}.csv"), compress
-
-    def __enter__(self) -> Self:
-        with ExitStack() as stack:
-            file: Any = stack.enter_context(stack.enter_context(replacing(self._path)).open("wb"))
-            if self._compress:
-                # isal takes a fifth of the time of zlib; a header without name and time: equal rows, equal bytes
-                packed = IGzipFile("", "wb", LEVEL, file, mtime=0)  # type: ignore[no-untyped-call]
-                file = stack.enter_context(packed)
-                file = stack.enter_context(io.BufferedWriter(file, 1 << 20))
-            options = pyarrow.csv.WriteOptions(batch_size=65536)
-            self._csv = stack.enter_context(pyarrow.csv.CSVWriter(file, self._schema, write_options=options))
-            self._stack = stack.pop_all()
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._stack.__exit__(*error)
+    def __init__(self, csv: pyarrow.csv.CSVWriter) -> None:
+        self.rows, self._csv = 0, csv
 
     def write(self, part: pa.Table) -> None:
         """Append; ROW_ID runs from 1 through all parts."""
@@ -99,17 +75,27 @@ class TableWriter:
         self.rows += len(part)
 
 
+@contextmanager
+def writing(out: Path, table: str, compress: bool) -> Iterator[TableWriter]:
+    """A new CSV file, plain or gzip; it takes its place only if all goes well."""
+    with ExitStack() as stack:
+        path = out / (f"{table}.csv.gz" if compress else f"{table}.csv")
+        file: Any = stack.enter_context(stack.enter_context(replacing(path)).open("wb"))
+        if compress:
+            # isal takes a fifth of the time of zlib; a header without name and time: equal rows, equal bytes
+            file = stack.enter_context(IGzipFile("", "wb", LEVEL, file, mtime=0))  # type: ignore[no-untyped-call]
+            file = stack.enter_context(io.BufferedWriter(file, 1 << 20))
+        options = pyarrow.csv.WriteOptions(batch_size=65536)
+        yield TableWriter(stack.enter_context(pyarrow.csv.CSVWriter(file, schema_of(table), write_options=options)))
+
+
 def dictionaries(items: pd.DataFrame) -> dict[str, pa.Table]:
     """D_ITEMS and D_LABITEMS of the items that occur (the real ones also name 12,000 that rarely do)."""
     links = {"chart": "chartevents", "output": "outputevents", "procedure": "procedureevents_mv"}
-    charted = items[items["table"] != "lab"]
-    sides = [
-        charted.assign(itemid=charted[source], source=source).dropna(subset=["itemid"])
-        for source in ("carevue", "metavision")
-    ]
-    d = pd.concat(sides)
+    d = items[items["table"] != "lab"].melt(["table", "label", "unit"], ["carevue", "metavision"], "source", "itemid")
+    d = d.dropna(subset=["itemid"])
     d_items = {
-        "ITEMID": d["itemid"].to_numpy(),
+        "ITEMID": d["itemid"],
         "LABEL": d["label"],
         "DBSOURCE": d["source"],
         "LINKSTO": d["table"].map(links),

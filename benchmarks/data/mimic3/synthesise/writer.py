@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,8 @@ import pyarrow.compute as pc
 
 from benchmarks.data.mimic3.synthesise.chart import Ints, chart_rows, ventilation
 from benchmarks.data.mimic3.synthesise.fluids import labs, outputs, procedures
-from benchmarks.data.mimic3.synthesise.people import People, make_people
-from benchmarks.data.mimic3.synthesise.small import small_tables
-from benchmarks.data.mimic3.synthesise.tables import COLUMNS, TableWriter, dictionaries, to_arrow
+from benchmarks.data.mimic3.synthesise.people import People, make_people, small_tables
+from benchmarks.data.mimic3.synthesise.tables import COLUMNS, dictionaries, to_arrow, writing
 from benchmarks.data.mimic3.tables import SYNTHETIC_MARKER, MimicError, facts, find_table
 
 ITEMS = Path(__file__).with_name("items.csv")
@@ -42,23 +40,21 @@ def write(out: Path, patients: int, seed: int = 0, rows_chartevents: int | None 
     who = make_people(patients, rng)
     ready = {name: to_arrow(name, columns) for name, columns in small_tables(who, rng).items()} | dictionaries(items)
     with ExitStack() as stack:
-        writers = {name: stack.enter_context(TableWriter(out, name, compress)) for name in COLUMNS}
+        writers = {name: stack.enter_context(writing(out, name, compress)) for name in COLUMNS}
         for name, table in ready.items():
             writers[name].write(table)
-        for block in _blocks(who, seed):
-            for name, table in _events(block, items).items():
+        for admissions, stays, share, rng in _blocks(who, seed):
+            for name, table in _events(admissions, stays, items, rng).items():
                 writer = writers[name]
-                wanted = _rows_due(name, rows_chartevents, block.share) - writer.rows
-                if (
-                    name == "CHARTEVENTS"
-                    and rows_chartevents is not None
-                    and writer.rows + len(table) > rows_chartevents
-                ):
-                    raise ValueError(
-                        f"rows_chartevents is {rows_chartevents}, but these patients alone need "
-                        f"{writer.rows + len(table)} rows or more; ask for more"
-                    )
-                for part in _lengthened(table, max(wanted, len(table)), block.rng):
+                wanted = 0
+                if rows_chartevents is not None and name in LENGTHENED:
+                    wanted = round(rows_chartevents * ROWS[name] / ROWS["CHARTEVENTS"] * share) - writer.rows
+                    if name == "CHARTEVENTS" and writer.rows + len(table) > rows_chartevents:
+                        raise ValueError(
+                            f"rows_chartevents is {rows_chartevents}, but these patients alone need "
+                            f"{writer.rows + len(table)} rows or more; ask for more"
+                        )
+                for part in _lengthened(table, max(wanted, len(table)), rng):
                     writer.write(part)
 
 
@@ -71,46 +67,33 @@ def _claim(out: Path, text: str) -> None:
     (out / SYNTHETIC_MARKER).write_text(text, encoding="utf-8")
 
 
-@dataclass(frozen=True)
-class _Block:
-    """Some patients, in order of SUBJECT_ID, with a generator of their own."""
-
-    admissions: pd.DataFrame
-    stays: pd.DataFrame
-    share: float  # of all hours in intensive care, up to the end of this block
-    rng: np.random.Generator
-
-
-def _blocks(who: People, seed: int) -> Iterator[_Block]:
+def _blocks(who: People, seed: int) -> Iterator[tuple[pd.DataFrame, pd.DataFrame, float, np.random.Generator]]:
+    """Some patients at a time, in order of SUBJECT_ID: their admissions, their stays, the share of all hours in
+    intensive care up to the end of this block, and a generator of their own.
+    """
     rank = np.empty(len(who.patients), dtype=np.int64)
     rank[np.argsort(who.patients["subject_id"].to_numpy())] = np.arange(len(rank))
     stays = who.stays.assign(begin=_seconds(who.stays["intime"]), end=_seconds(who.stays["outtime"]))
-    a = who.admissions.assign(begin=_seconds(who.admissions["admit"]), end=_seconds(who.admissions["discharge"]))
+    a = who.admissions.assign(begin=_seconds(who.admissions["admittime"]), end=_seconds(who.admissions["dischtime"]))
     a["acute"] = who.patients["acute"].to_numpy()[a["person"]]
-    in_block = {name: rank[table["person"]] // PATIENTS for name, table in (("a", a), ("s", stays))}
-    hours = np.bincount(in_block["s"], stays["end"] - stays["begin"], minlength=(len(rank) - 1) // PATIENTS + 1)
+    in_block = [rank[table["person"]] // PATIENTS for table in (a, stays)]
+    hours = np.bincount(in_block[1], stays["end"] - stays["begin"], minlength=(len(rank) - 1) // PATIENTS + 1)
     for b, share in enumerate(np.cumsum(hours) / max(hours.sum(), 1)):
-        mine = (a[in_block["a"] == b].reset_index(drop=True), stays[in_block["s"] == b].reset_index(drop=True))
-        yield _Block(*mine, float(share), np.random.default_rng([seed, b]))
+        mine = [table[block == b].reset_index(drop=True) for table, block in zip((a, stays), in_block, strict=True)]
+        yield mine[0], mine[1], float(share), np.random.default_rng([seed, b])
 
 
-def _events(block: _Block, items: pd.DataFrame) -> dict[str, pa.Table]:
-    stays, rng = block.stays, block.rng
+def _events(
+    admissions: pd.DataFrame, stays: pd.DataFrame, items: pd.DataFrame, rng: np.random.Generator
+) -> dict[str, pa.Table]:
     windows = ventilation(stays["begin"].to_numpy(), stays["end"].to_numpy(), stays["acute"].to_numpy(), rng)
     columns: dict[str, dict[str, Any]] = {
         "CHARTEVENTS": chart_rows(stays, windows, items, rng),
-        "LABEVENTS": labs(block.admissions, stays, windows, items, rng),
+        "LABEVENTS": labs(admissions, stays, windows, items, rng),
         "OUTPUTEVENTS": outputs(stays, items, rng),
         "PROCEDUREEVENTS_MV": procedures(stays, windows, items, rng),
     }
     return {name: to_arrow(name, c) for name, c in columns.items()}
-
-
-def _rows_due(table: str, rows_chartevents: int | None, share: float) -> int:
-    """How many rows a table should have at the end of a block; 0 where no number was asked for."""
-    if rows_chartevents is None or table not in LENGTHENED:
-        return 0
-    return round(rows_chartevents * ROWS[table] / ROWS["CHARTEVENTS"] * share)
 
 
 def _lengthened(table: pa.Table, rows: int, rng: np.random.Generator) -> Iterator[pa.Table]:
