@@ -282,6 +282,7 @@ def _name_problems(config: Config) -> Iterator[str]:
     from benchmarks import data
 
     models, datasets = registry.names(), data.names()
+    faults = "".join(f"; {fault}" for fault in (*registry.faults(), *data.registry.faults()))
     for where, names, choices in (
         ("models", config.models, models),
         ("datasets", config.datasets, datasets),
@@ -292,7 +293,7 @@ def _name_problems(config: Config) -> Iterator[str]:
     ):
         for name in names:
             if name not in choices:
-                yield f"{where}: unknown name {name!r}; choose among {', '.join(choices)}"
+                yield f"{where}: unknown name {name!r}; choose among {', '.join(choices)}{faults}"
     if config.compare_with not in config.models:
         yield (
             f"models: must include {config.compare_with}, which every other model is tested against; or name one of "

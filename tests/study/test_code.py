@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,8 @@ import pytest
 from conftest import ROOT
 
 from benchmarks import code, numerics, registry
+from benchmarks.config import resolve
+from benchmarks.config_checks import ConfigError
 
 # Fingerprints of code
 
@@ -206,7 +209,10 @@ def test_a_broken_file_is_named_and_stops_no_other_model(tmp_path: Path, monkeyp
         registry.label("half")
     for part in ("baselines/broken.py, line 1 cannot be read", "baselines/bytes.py cannot be read"):
         assert part in str(caught.value)
-    assert 'baselines/half.py: class Half has a name and no label = "..."' in str(caught.value)
+    half = 'baselines/half.py: class Half has a name and no label = "..."'
+    assert half in str(caught.value)
+    with pytest.raises(ConfigError, match=f"unknown name 'half'.*{re.escape(half)}"):
+        resolve({"models": ["half", "mine"], "compare_with": "mine"})
 
 
 def test_a_helper_with_a_model_s_name_removes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
