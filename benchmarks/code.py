@@ -87,7 +87,10 @@ def closure(modules: Iterable[str], root: Path = ROOT, without: Collection[str] 
 
 @cache
 def _imported(path: Path) -> tuple[str, ...]:
-    return tuple(_imports(ast.parse(path.read_text())))
+    try:
+        return tuple(_imports(ast.parse(path.read_text(encoding="utf-8"))))
+    except SyntaxError as error:
+        raise ValueError(f"{path}, line {error.lineno} cannot be read: {error.msg}; mend it or take it away") from None
 
 
 def _file(name: str, root: Path) -> Path | None:

@@ -118,6 +118,13 @@ def test_an_edited_figure_table_or_page_is_made_again(
     assert {kind for kind in kinds if code.of_report(kind, elsewhere) != code.of_report(kind)} == parts
 
 
+def test_a_broken_metric_is_named(tmp_path: Path) -> None:
+    (tmp_path / "benchmarks" / "metrics").mkdir(parents=True)
+    (tmp_path / "benchmarks" / "metrics" / "unfinished.py").write_text("class M(\n")
+    with pytest.raises(ValueError, match=r"metrics/unfinished\.py, line 1 cannot be read: .*never closed"):
+        code.of_metrics(tmp_path)
+
+
 def test_types_alone_are_no_dependency() -> None:
     text = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import soden.gru\nelse:\n    import soden.ode\n"
     assert "soden.gru" not in set(code._imports(ast.parse(text)))
