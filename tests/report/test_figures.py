@@ -145,6 +145,8 @@ def test_a_model_far_off_does_not_flatten_the_headline() -> None:
     assert limits(mean, mean - 0.01, mean + 0.01) == pytest.approx((0.59, 0.63))
     mean = mean.drop("kaplan_meier")
     assert limits(mean, mean - 0.01, mean + 0.01) == pytest.approx((0.59, 0.63))
+    near = pd.Series([-0.3117, -0.3120, -0.3233])  # the third is far from two that all but agree, and within their bars
+    assert limits(near, near - 0.02, near + 0.02) == pytest.approx((-0.3433, -0.2917))
     spread = pd.Series([0.1, 0.2, 0.3, 0.9])
     assert limits(spread, spread, spread) == pytest.approx((0.1, 0.9))  # wide is not far
 
@@ -371,7 +373,7 @@ def test_verb_writes_what_it_can_and_names_the_rest(tmp_path: Path, capsys: pyte
         assert command.run(parser.parse_args([str(tmp_path / "run"), "figures", "--out", str(tmp_path / name)])) == 0
     assert dict(mpl.rcParams) == before  # drawing leaves matplotlib as it was
     out = capsys.readouterr().out
-    assert "not drawn: simulation: no repetition of the simulation study in" in out
+    assert "not drawn: simulation: no repetition of the simulation study in run\n" in out
     assert "not drawn: risk_groups: SODEN was not evaluated on any data set" in out
     assert "not drawn: search: no model of this run was searched with more than one trial" in out
     assert "not drawn: calibration: no model of this run has calibration rows" in out

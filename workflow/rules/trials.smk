@@ -58,6 +58,7 @@ rule gather:
         tests=f"{RUN}/tests.csv",
         cells=f"{RUN}/cells.csv",
         datasets=f"{RUN}/datasets.csv",
+        weights=f"{RUN}/weights.csv",
         trials=f"{RUN}/trials.parquet",
         planned=f"{RUN}/planned.csv",
         environment=f"{RUN}/environment.json",

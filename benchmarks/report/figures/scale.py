@@ -15,9 +15,13 @@ MARGIN = 0.05  # of the axis, at both ends
 
 
 def limits(means: pd.Series, lows: pd.Series, highs: pd.Series, far: float = FAR) -> tuple[float, float]:
-    """The lowest low and the highest high of all models but those far off; nan without models."""
+    """The lowest low and the highest high of all models but those far off; nan without models.
+
+    A mean among the bars of the others is shown, so its own bar is, too.
+    """
     away = (means - means.median()).abs()
     kept = (away <= far * max(away.median(), 1e-3)).to_numpy()
+    kept = means.between(lows[kept].min(), highs[kept].max()).to_numpy()
     return float(lows[kept].min()), float(highs[kept].max())
 
 

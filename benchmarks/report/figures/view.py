@@ -70,7 +70,7 @@ class View:
     def simulations(self) -> list[tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]]:
         """Arrays and meta of every repetition of the simulation study, in order."""
         if not self.run.simulations:
-            raise NothingToDraw(f"no repetition of the simulation study in {self.run.path}/simulation")
+            raise NothingToDraw(f"no repetition of the simulation study in {self.run.name}")
         return [({k: v for k, v in one.items() if k != "meta"}, one["meta"]) for one in self.run.simulations]
 
     def absent(self, dataset: str) -> dict[str, str]:
