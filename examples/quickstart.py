@@ -31,7 +31,7 @@ def load(rows: int | None, seed: int = 0) -> tuple[Any, Any, Any, Any]:
 
 def draw(model: SODEN, X: Any, y: Any, path: str) -> None:
     """Three people's survival and hazard; mean predictions against Kaplan-Meier for people not trained on."""
-    t = np.linspace(0, 13 * YEAR, 200)
+    t = np.linspace(0, min(13 * YEAR, model.horizon_), 200)
     figure, (left, middle, right) = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
     people = X.iloc[[np.abs(X["age"] - age).argmin() for age in (55, 68, 82)]]
     S, hazard = model.predict_survival(people, t), model.predict_hazard(people, t)

@@ -9,6 +9,7 @@ import numpy as np
 from soden.types import BoolArray, FloatArray
 
 CELLS = 1 << 21  # numbers per (subjects x times) block: 16 MB
+UNDEFINED = "no two subjects have a known order, so concordance is undefined; score more subjects"
 TIED = 1e-9  # relative gap in Lambda below which two predictions are the same: equal features, rounded differently
 
 
@@ -30,6 +31,8 @@ def concordance(
     was not at risk then and makes no pair.
     """
     y = time[event]
+    if not len(y):
+        raise ValueError(UNDEFINED)
     grid, column = np.unique(y, return_inverse=True)
     own = np.empty(len(time))
     for rows in blocks(len(time), len(grid)):
@@ -46,5 +49,5 @@ def concordance(
         right += float((later & ~tied & (gap > 0)).sum()) + 0.5 * float((later & tied).sum())
         pairs += float(later.sum())
     if not pairs:
-        raise ValueError("no two subjects have a known order, so concordance is undefined; score more subjects")
+        raise ValueError(UNDEFINED)
     return right / pairs

@@ -2,53 +2,44 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
-from soden import curves, plot, saved
+from soden import plot, saved
 from soden.clock import start_of
-from soden.concordance import blocks, concordance
 from soden.hazard import Hazard
 from soden.inputs import (
     Rows,
     Scaling,
     check_columns,
+    check_constant,
     check_device,
     check_parameters,
-    checked_times,
     column_names,
-    feature_matrix,
     held_out_rows,
-    series,
 )
+from soden.machine import prepared
+from soden.members import Member, all_trained
 from soden.models import OdeModel, Soden, SodenCox, SodenPH
-from soden.outcomes import Outcomes, either, outcomes, says_events
-from soden.sklearn_api import Estimator, not_fitted
+from soden.outcomes import Outcomes, by_name, either, outcomes, says_events
+from soden.predicting import Predictor, after
+from soden.sklearn_api import warn
 from soden.training import resolve_device
 from soden.types import FitOptions, FitReport, FloatArray, SurvivalData
 
 SMALLEST_BATCH, LARGEST_BATCH, STEPS_PER_EPOCH = 32, 256, 20  # of batch_size="auto"
-GRID = 2049  # times between 0 and the horizon at which curves are inverted and integrated
 RISK_TIMES = 100  # at most so many event times make up the risk score
 STEPS = 1000  # at most so many times make up a step function
-ROUTING = (
-    "A search such as GridSearchCV hands `event` to fit but not to score: give it both in one, "
-    ".fit(X, Surv.from_arrays(event, time)) of sksurv.util, or turn on scikit-learn's metadata routing, "
-    "sklearn.set_config(enable_metadata_routing=True)"
-)
 
 
 class FitDiverged(RuntimeError):
     """Training left the finite numbers before its first epoch ended: there is no model."""
 
 
-class SODEN(Estimator):
+class SODEN(Predictor):
     """Survival curves of any shape: the hazard h(Lambda_x(t), t; x) is one network, trained through its ODE.
 
     Features and times may come as they are: features are standardised, and networks run on a clock of their own, so the
@@ -93,6 +84,8 @@ class SODEN(Estimator):
         0 is silent, 1 shows a bar (in a log: one line per model), 2 a line per epoch, on stderr.
     random_state : int or None, default 0
         Seed of the initial weights, batches and held-out rows; None for another fit each time.
+    n_jobs : int, default 1
+        Networks that are trained at once, each by a process of its own; the result is the same.
     hazard : subclass of soden.hazard.Hazard, optional
         A hazard of your own instead of the network, a class with the method `forward(Lambda, t, encoded)`, which
         returns h(Lambda, t; x) of n subjects. Unless `time_scale` says otherwise its t is your time.
@@ -108,6 +101,8 @@ class SODEN(Estimator):
     start_, horizon_ : float
         First and last time that predictions speak of. With late entry the first is where enough subjects, 20, were
         under observation: S is 1 before it, so all curves are conditional on being event-free then.
+    ranges_ : ndarray (2, p)
+        The least and the largest value of each feature; predictions far outside of them bring a warning.
     unique_times_ : ndarray
         Training times, at most 1,000 of them, where step functions step.
     reports_ : list of FitReport
@@ -134,18 +129,6 @@ class SODEN(Estimator):
 
     _model_class: ClassVar[type[OdeModel]] = Soden
 
-    models_: list[OdeModel]
-    scalings_: list[Scaling]  # of each model's own training rows
-    reports_: list[FitReport]
-    start_: float
-    horizon_: float
-    risk_times_: FloatArray
-    unique_times_: FloatArray
-    n_features_in_: int
-    n_samples_: int
-    n_events_: int
-    feature_names_in_: npt.NDArray[Any]
-
     def __init__(
         self,
         hidden: int = 32,
@@ -165,6 +148,7 @@ class SODEN(Estimator):
         warm_start: bool = False,
         verbose: int = 0,
         random_state: int | None = 0,
+        n_jobs: int = 1,
         hazard: type[Hazard] | None = None,
     ) -> None:
         self.hidden = hidden
@@ -184,6 +168,7 @@ class SODEN(Estimator):
         self.warm_start = warm_start
         self.verbose = verbose
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.hazard = hazard
 
     # Learning
@@ -198,6 +183,7 @@ class SODEN(Estimator):
         entry: Any = None,
         sample_weight: Any = None,
         seq: Any = None,
+        id: Any = None,
         X_val: Any = None,
         time_val: Any = None,
         event_val: Any = None,
@@ -210,7 +196,8 @@ class SODEN(Estimator):
         Parameters
         ----------
         X : array or data frame (n, p)
-            Features, all numbers and none missing.
+            Features, all numbers and none missing. Outcomes may be columns of the frame, given by their names,
+            `fit(frame, "time", "died")`; all other columns are then features.
         y : array (n,), structured array (n,) or data frame (n, 2)
             Observed times, or times and events as scikit-survival has them. Times alone mean that every event was
             observed, and bring a warning. A time of 0 is an event, or a loss, right at the start.
@@ -224,6 +211,10 @@ class SODEN(Estimator):
             How much each subject counts; only ratios matter. Subjects of weight 0 are left out.
         seq : array (n, steps, channels), optional
             Series.
+        id : array (n,), optional
+            Whose row it is. SODENPH and SODENCox take several rows of one subject, intervals (entry, time] between
+            which features change; the event ends the last. SODEN refuses them: its hazard depends on Lambda, which
+            past features made.
         X_val, time_val, event_val, entry_val, sample_weight_val, seq_val : optional
             Data in the same forms that decide when training stops, instead of held-out rows.
 
@@ -245,23 +236,24 @@ class SODEN(Estimator):
         if self.hazard is not None and self._model_class is not Soden:
             raise ValueError(f"{type(self).__name__} has a hazard already; pass yours to SODEN")
         check_parameters(self.get_params())  # not in __init__: scikit-learn wants values kept as they come
-        y = either(y, time)
-        rows, seen = self._observed(X, y, event, entry, sample_weight, seq)
+        X, y, event, entry, sample_weight, id = by_name(X, either(y, time), event, entry, sample_weight, id)
+        rows, seen = self._observed(X, y, event, entry, sample_weight, seq, id)
         if len(rows.x) < 2:
             raise ValueError(f"cannot learn from n_samples={len(rows.x)}: at least two subjects are needed")
         if not says_events(y, event):
-            warnings.warn(
+            warn(
                 f"no events were given, so all {len(rows.x)} times count as observed events; pass event, 1 observed, "
-                "0 censored. event=np.ones(len(time)) says the same without this warning",
-                UserWarning,
-                stacklevel=2,
+                "0 censored. event=np.ones(len(time)) says the same without this warning"
             )
+        check_constant(rows.x, column_names(X))
         seed = int(np.random.SeedSequence().generate_state(1)[0]) if self.random_state is None else self.random_state
         go_on = self.warm_start and self.__sklearn_is_fitted__()
         if go_on:
             self._check_same(X, rows)
         valid = None
         if X_val is not None:
+            named = X_val, time_val, event_val, entry_val, sample_weight_val
+            X_val, time_val, event_val, entry_val, sample_weight_val = by_name(*named)
             check_columns(X_val, column_names(X), rows.x.shape[1], type(self).__name__)
             rows_val, seen_val = self._observed(X_val, time_val, event_val, entry_val, sample_weight_val, seq_val)
             if rows_val.channels != rows.channels:
@@ -269,11 +261,7 @@ class SODEN(Estimator):
                     f"seq has {rows.channels} series per subject, seq_val {rows_val.channels}; pass the same"
                 )
             if not says_events(time_val, event_val):
-                warnings.warn(
-                    f"no event_val was given, so all {len(rows_val.x)} validation times count as observed events",
-                    UserWarning,
-                    stacklevel=2,
-                )
+                warn(f"no event_val was given, so all {len(rows_val.x)} validation times count as observed events")
             valid = rows_val, seen_val
         elif not all(value is None for value in (time_val, event_val, entry_val, sample_weight_val, seq_val)):
             raise ValueError("validation data need X_val as well as time_val and event_val")
@@ -281,14 +269,21 @@ class SODEN(Estimator):
         self._remember(rows, seen, column_names(X))
         return self
 
-    def _observed(self, X: Any, y: Any, event: Any, entry: Any, weight: Any, seq: Any) -> tuple[Rows, Outcomes]:
+    def _observed(
+        self, X: Any, y: Any, event: Any, entry: Any, weight: Any, seq: Any, subject: Any = None
+    ) -> tuple[Rows, Outcomes]:
         """Checked features and outcomes, without rows of weight 0, so that no batch has total weight 0."""
         rows = self._read(X, seq)
         if seq is not None and not self._model_class.takes_seq:
             raise ValueError(f"{type(self).__name__} is linear in static features and takes no series; use SODEN")
         if len(rows.x) < 2:  # `fit` refuses them
             return rows, Outcomes(np.ones(len(rows.x)), np.ones(len(rows.x), dtype=bool))
-        seen = outcomes(y, event, len(rows.x), entry, weight)
+        seen = outcomes(y, event, len(rows.x), entry, weight, subject)
+        if self._model_class is Soden and subject is not None and len(np.unique(subject)) < len(rows.x):
+            raise ValueError(
+                "SODEN takes one row per subject: its hazard depends on Lambda, which the features of all earlier "
+                "intervals made. Use SODENPH or SODENCox for rows with the same id, or a landmark and seq="
+            )
         if seen.weight is None:
             return rows, seen
         some = np.flatnonzero(seen.weight)
@@ -328,13 +323,14 @@ class SODEN(Estimator):
         time_scale = usual if self.time_scale == "auto" else self.time_scale
         self.start_ = start_of(seen) if time_scale == "nelson-aalen" else 0.0
         if self.start_:  # what ended before is not spoken of
-            rows, seen = _after(rows, seen, self.start_)
-            valid = None if valid is None else _after(*valid, self.start_)
+            rows, seen = after(rows, seen, self.start_)
+            valid = None if valid is None else after(*valid, self.start_)
         earlier = list(zip(self.models_, self.scalings_, strict=True)) if go_on else []
-        members, reports = [], []
+        members: list[Member] = []
+        scalings = []
         for member in range(self.n_models):
             share = self.validation_split if valid is None else 0.0
-            chosen, others = held_out_rows(seen.event, share, seed, member)
+            chosen, others = held_out_rows(seen.event, share, seed, member, seen.subject)
             # What a member holds out must not teach it, not even means and scales: each has its own.
             start, scaling = earlier[member] if member < len(earlier) else (None, None)
             if scaling is None:
@@ -342,39 +338,38 @@ class SODEN(Estimator):
                 scaling = Scaling.learn(*of, self.standardise, time_scale, self.start_)
             data = scaling.survival(rows, seen)
             train, held_out = data.take(chosen), data.take(others) if valid is None else scaling.survival(*valid)
-            if self.verbose and self.n_models > 1:
-                print(f"model {member + 1} of {self.n_models}", file=sys.stderr)
-            model = self._model_class(self._hyper(len(train)), options)
-            if self.hazard is not None:
-                model.hazard_class = self.hazard  # type: ignore[misc]
-            model.start = None if start is None else start.net.state_dict()
-            seeds = np.random.SeedSequence([seed, member])
-            report = model.fit(_spread(train), held_out, seed if member == 0 else int(seeds.generate_state(1)[0]))
-            self._check_report(report)
-            # A prediction must not depend on which rows come along; in float32 it would, in the seventh digit.
-            model.net.double()
-            model.choose_backends()
-            members.append((model, scaling))
-            reports.append(report)
-        self.models_, self.scalings_ = (list(part) for part in zip(*members, strict=True))
-        self.reports_ = reports
+            hyper, weights = self._hyper(len(train)), None if start is None else start.net.state_dict()
+            own = seed if member == 0 else int(np.random.SeedSequence([seed, member]).generate_state(1)[0])
+            of = self._model_class, self.hazard, hyper, options, weights, _spread(train), held_out, own
+            members.append(Member(*of))
+            scalings.append(scaling)
+        models, reports = [], []
+        with prepared(resolve_device(self.device)):
+            for model, report in all_trained(members, self.n_jobs):
+                self._check_report(report)
+                # A prediction must not depend on which rows come along; in float32 it would, in the seventh digit.
+                model.net.double()
+                model.choose_backends()
+                models.append(model)
+                reports.append(report)
+        self.models_, self.scalings_, self.reports_ = models, scalings, reports
 
     def _check_report(self, report: FitReport) -> None:
         advice = f"Lower lr (it is {self.lr:g}), or check the features for extreme values"
         if not report.best_epoch:
             raise FitDiverged(f"training diverged in its first epoch: {report.message}. {advice}")
         if report.status == "diverged":
-            warnings.warn(
+            warn(
                 f"training diverged in epoch {report.epochs}: {report.message}. "
                 f"The best state before it, of epoch {report.best_epoch}, is kept. {advice}",
                 RuntimeWarning,
-                stacklevel=4,
             )
 
     def _remember(self, rows: Rows, seen: Outcomes, names: list[str] | None) -> None:
         self.n_features_in_ = rows.x.shape[1]
         self._set_names(names)
         self.horizon_ = float(seen.time.max())
+        self.ranges_ = np.stack([rows.x.min(axis=0), rows.x.max(axis=0)])
         self.n_samples_, self.n_events_ = len(seen.time), int(seen.event.sum())
         shares = np.linspace(0, 1, min(RISK_TIMES, self.n_events_))
         self.risk_times_ = np.quantile(seen.time[seen.event], shares)
@@ -420,243 +415,9 @@ class SODEN(Estimator):
             lines.append(f"  solver      {self.solver}, relative error of Lambda in training at most {max(errors):.1e}")
         return "\n".join(lines)
 
-    # Predicting
-
-    def predict_survival(
-        self, X: Any, times: Any, seq: Any = None, members: bool = False, given: float | None = None
-    ) -> FloatArray:
-        """Survival S_x(t) = P(T > t | x).
-
-        Parameters
-        ----------
-        X : array or data frame (n, p)
-            Features, with the columns of `fit`.
-        times : array (k,)
-            In any order.
-        seq : array (n, steps, channels), optional
-            Series, if the model was fitted with them.
-        members : bool, default False
-            True returns each network's own curves, of which S is the mean.
-        given : float, optional
-            Condition on being event-free at this time: S_x(t) / S_x(given), and 1 before it.
-
-        Returns
-        -------
-        ndarray (n, k), or (n_models, n, k) of the members
-
-        Examples
-        --------
-        >>> model.predict_survival(X[:3], [0.5, 1.0]).shape
-        (3, 2)
-        """
-        Lambda = self.predict_cumulative_hazard(X, times, seq, members)
-        if given is not None:
-            Lambda = np.maximum(Lambda - self.predict_cumulative_hazard(X, given, seq, members), 0)
-        survival: FloatArray = np.exp(-Lambda)
-        return survival
-
-    def predict_cumulative_hazard(self, X: Any, times: Any, seq: Any = None, members: bool = False) -> FloatArray:
-        """Cumulative hazard Lambda_x(t) = -log S_x(t); parameters and shape as for `predict_survival`.
-
-        Examples
-        --------
-        >>> Lambda = model.predict_cumulative_hazard(X, [1.0])
-        >>> bool(np.allclose(np.exp(-Lambda), model.predict_survival(X, [1.0])))
-        True
-        """
-        return self._curves(self._rows(X, seq), checked_times(times), members)
-
-    def predict_hazard(self, X: Any, times: Any, seq: Any = None, members: bool = False) -> FloatArray:
-        """Hazard lambda_x(t), events per unit of your time; parameters and shape as for `predict_survival`.
-
-        Examples
-        --------
-        >>> low, high = model.predict_hazard([[-1.0], [1.0]], [0.5])[:, 0]  # in truth 0.37 and 2.7
-        >>> bool(high > 2 * low)
-        True
-        """
-        return self._curves(self._rows(X, seq), checked_times(times), members, hazard=True)
-
-    def predict_median(self, X: Any, seq: Any = None, horizon: float | None = None) -> FloatArray:
-        """Median survival time, at which S_x falls to 1/2, shape (n,).
-
-        inf where S_x stays above 1/2 up to `horizon`; see `predict_quantile`, of which this is q = 1/2.
-
-        Examples
-        --------
-        >>> model.predict_median([[-1.0], [1.0]]).argmax()  # the lower hazard lives longer
-        np.int64(0)
-        """
-        return self.predict_quantile(X, 0.5, seq, horizon)
-
-    def predict_quantile(self, X: Any, q: Any, seq: Any = None, horizon: float | None = None) -> FloatArray:
-        """The time by which the event has come with probability q: S_x(t) = 1 - q.
-
-        Parameters
-        ----------
-        X, seq
-            As for `predict_survival`.
-        q : float or array (k,)
-            Between 0 and 1.
-        horizon : float, optional
-            The latest time that is looked at; by default the largest training time, since beyond it no data speak.
-
-        Returns
-        -------
-        ndarray (n,), or (n, k) for several q
-            inf where S_x stays above 1 - q up to the horizon.
-
-        Examples
-        --------
-        >>> early, late = model.predict_quantile([[0.0]], [0.25, 0.5])[0]
-        >>> bool(early < late)
-        True
-        """
-        rows = self._rows(X, seq)
-        shares = np.atleast_1d(np.asarray(q, dtype=np.float64))
-        if shares.ndim != 1 or not ((shares > 0) & (shares < 1)).all():
-            raise ValueError(f"q must lie between 0 and 1, both excluded; got {q!r}")
-        grid, levels = self._grid(horizon), -np.log1p(-shares)
-        result = np.empty((len(rows.x), len(shares)))
-        for part in blocks(len(rows.x), GRID):
-            for i, Lambda in enumerate(self._curves(rows.take(part), grid), part.start):
-                result[i] = np.interp(levels, Lambda, grid, right=np.inf)
-        return result[:, 0] if np.ndim(q) == 0 else result
-
-    def predict_expected(self, X: Any, seq: Any = None, horizon: float | None = None) -> FloatArray:
-        """Restricted mean survival time: the integral of S_x from 0 to `horizon`, shape (n,).
-
-        `horizon` is the largest training time by default, since beyond it no data speak.
-
-        Examples
-        --------
-        >>> bool((model.predict_expected(X, horizon=1.0) < 1.0).all())
-        True
-        """
-        rows = self._rows(X, seq)
-        grid = self._grid(horizon)
-        u = np.linspace(0, 1, GRID)
-        weights = np.full(GRID, 2.0)  # Simpson's 1, 4, 2, ..., 4, 1 in u, where t = horizon u^2
-        weights[1::2], weights[[0, -1]] = 4.0, 1.0
-        weights *= 2 * grid[-1] * u / (3 * (GRID - 1))
-        parts = blocks(len(rows.x), GRID)
-        return np.concatenate([np.exp(-self._curves(rows.take(part), grid)) @ weights for part in parts])
-
-    def predict_survival_function(self, X: Any, return_array: bool = False, seq: Any = None) -> Any:
-        """S_x in scikit-survival's form, for its scorers and tools; `predict_survival` needs no steps.
-
-        Parameters
-        ----------
-        X, seq
-            As for `predict_survival`.
-        return_array : bool, default False
-            True returns the values at `unique_times_`, (n, k), instead of StepFunctions.
-
-        Returns
-        -------
-        ndarray of sksurv.functions.StepFunction (n,), or ndarray (n, k)
-
-        Examples
-        --------
-        >>> model.predict_survival_function(X[:3], return_array=True).shape == (3, len(model.unique_times_))
-        True
-        """
-        return self._functions(self.predict_survival(X, self._fitted().unique_times_, seq), return_array)
-
-    def predict_cumulative_hazard_function(self, X: Any, return_array: bool = False, seq: Any = None) -> Any:
-        """Lambda_x in the same forms as `predict_survival_function`.
-
-        Examples
-        --------
-        >>> model.predict_cumulative_hazard_function(X[:3], return_array=True).shape == (3, len(model.unique_times_))
-        True
-        """
-        return self._functions(self.predict_cumulative_hazard(X, self._fitted().unique_times_, seq), return_array)
-
-    def predict(self, X: Any, seq: Any = None) -> FloatArray:
-        """A risk score, shape (n,), higher for an earlier event: Lambda_x averaged over the training event times.
-
-        scikit-survival's convention, so its metrics and scikit-learn's tools take it; for one SODENPH or SODENCox
-        (`n_models=1`) it orders subjects as their hazard ratio does.
-
-        Examples
-        --------
-        >>> low, high = model.predict([[-1.0], [1.0]])
-        >>> bool(low < high)
-        True
-        """
-        rows = self._rows(X, seq)
-        parts = blocks(len(rows.x), len(self.risk_times_))
-        return np.concatenate([self._curves(rows.take(part), self.risk_times_).mean(axis=1) for part in parts])
-
-    # Judging
-
-    def score(
-        self, X: Any, y: Any = None, event: Any = None, *, time: Any = None, entry: Any = None, seq: Any = None
-    ) -> float:
-        """Time-dependent concordance: 1 is perfect, 1/2 is chance. It judges order alone, `log_likelihood` the curves.
-
-        Of all pairs with an event at y_i and a subject known to be event-free for longer, the share in which S(y_i) is
-        lower for the former; equal predictions count 1/2. It is Harrell's C where curves do not cross. Antolini's C of
-        the benchmark differs where times are tied: it also counts pairs of two events at one time, with 1/2.
-
-        Parameters
-        ----------
-        X, y, event, time, entry, seq
-            Data to judge by, in the same forms as for `fit`.
-
-        Returns
-        -------
-        float
-
-        Examples
-        --------
-        >>> model.score(X, time, event) > 0.7
-        True
-        """
-        rows = self._rows(X, seq)
-        seen = self._judged(either(y, time), event, len(rows.x), entry)
-        return concordance(lambda part, times: self._curves(rows.take(part), times), seen.time, seen.event, seen.entry)
-
-    def log_likelihood(
-        self,
-        X: Any,
-        y: Any = None,
-        event: Any = None,
-        *,
-        time: Any = None,
-        entry: Any = None,
-        sample_weight: Any = None,
-        seq: Any = None,
-    ) -> float:
-        """The mean of event log lambda(y) - Lambda(y) + Lambda(entry), in your unit of time; higher is better.
-
-        Of an ensemble, the likelihood of the mixture of its members.
-
-        Parameters
-        ----------
-        X, y, event, time, entry, sample_weight, seq
-            Data to judge by, in the same forms as for `fit`.
-
-        Returns
-        -------
-        float
-
-        Examples
-        --------
-        >>> truth = (event * X[:, 0] - time * np.exp(X[:, 0])).mean()  # of the hazard exp(x)
-        >>> bool(abs(model.log_likelihood(X, time, event) - truth) < 0.1)
-        True
-        """
-        rows = self._rows(X, seq)
-        seen = self._judged(either(y, time), event, len(rows.x), entry, sample_weight)
-        rows, seen = _after(rows, seen, self.start_)
-        scaled = [scaling.survival(rows, seen) for scaling in self.scalings_]
-        terms = curves.log_likelihood(self.models_, scaled, [one.clock.rate(seen.time) for one in self.scalings_])
-        return float(np.average(terms, weights=seen.weight))
-
     plot_survival = plot.plot_survival
     plot_hazard = plot.plot_hazard
+    plot_partial_effects = plot.plot_partial_effects
     plot_calibration = plot.plot_calibration
 
     # Keeping
@@ -691,6 +452,11 @@ class SODEN(Estimator):
         Returns
         -------
         SODEN
+
+        Examples
+        --------
+        >>> SODEN.load(path).n_events_ == model.n_events_
+        True
         """
         check_device(device)
         estimator = saved.restored(path, cls, hazard)
@@ -701,98 +467,66 @@ class SODEN(Estimator):
 
     # What these are made of
 
-    @property
-    def scaling_(self) -> Scaling:
-        """Of the first member."""
-        return self.scalings_[0]
-
     def _set_names(self, names: list[str] | None) -> None:
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
         elif hasattr(self, "feature_names_in_"):  # of an earlier fit
             del self.feature_names_in_
 
-    def _judged(self, y: Any, event: Any, n: int, entry: Any, weight: Any = None) -> Outcomes:
-        """Outcomes to judge predictions by; censored subjects must not be taken for events unasked."""
-        if y is not None and not says_events(y, event) and self.n_events_ < self.n_samples_:
-            raise ValueError(
-                "these are times without events, but the model was fitted to censored times: every subject would count "
-                f"as an event. Pass event as well. {ROUTING}"
-            )
-        return outcomes(y, event, n, entry, weight)
-
-    def _fitted(self) -> Self:
-        if not self.__sklearn_is_fitted__():
-            raise not_fitted(type(self).__name__)
-        return self
-
-    def _functions(self, values: FloatArray, return_array: bool) -> Any:
-        if return_array:
-            return values
-        try:
-            from sksurv.functions import StepFunction
-        except ImportError:
-            raise ImportError(
-                "step functions are scikit-survival's: install it, or ask for return_array=True"
-            ) from None
-        result = np.empty(len(values), dtype=object)
-        for i, row in enumerate(values):
-            result[i] = StepFunction(self.unique_times_, row, domain=(0, self.horizon_))
-        return result
-
-    def _grid(self, horizon: float | None) -> FloatArray:
-        end = self.horizon_ if horizon is None else float(horizon)
-        if not 0 < end < np.inf:
-            raise ValueError(f"horizon must be positive and finite; got {horizon!r}")
-        grid: FloatArray = end * np.linspace(0, 1, GRID) ** 2  # denser near 0, where steep curves fall
-        return grid
-
-    def _read(self, X: Any, seq: Any) -> Rows:
-        x = feature_matrix(X)
-        return Rows(x, series(seq, len(x)))
-
-    def _rows(self, X: Any, seq: Any) -> Rows:
-        """Check features against those of `fit`; they are scaled block by block."""
-        self._fitted()
-        names = getattr(self, "feature_names_in_", None)
-        check_columns(X, None if names is None else names.tolist(), self.n_features_in_, type(self).__name__)
-        rows = self._read(X, seq)
-        channels = len(self.scaling_.seq_mean)
-        if channels != rows.channels:
-            raise ValueError(
-                f"the model was fitted with {channels or 'no'} series per subject, so seq must have "
-                + (f"shape (n, steps, {channels})" if channels else "been left out")
-                + f"; got {'none' if rows.seq is None else rows.seq.shape}"
-            )
-        return rows
-
-    def _curves(self, rows: Rows, times: FloatArray, members: bool = False, hazard: bool = False) -> FloatArray:
-        """Lambda, or lambda, at times in any order, in the user's unit; block by block, whatever is asked for."""
-        ordered, back = np.unique(times, return_inverse=True)
-        count = len(self.models_)
-        result = np.empty((count, len(rows.x), len(times)) if members else (len(rows.x), len(times)))
-        for part in blocks(len(rows.x), count * len(times)):
-            each = []
-            for model, scaling in zip(self.models_, self.scalings_, strict=True):
-                scaled, clock = scaling.features(rows.take(part)), scaling.clock
-                end = float(clock.at(np.array(self.horizon_)))
-                one = curves.curves(model, scaled, clock.at(ordered), end, hazard)
-                each.append(curves.in_unit(one, clock.rate(ordered)))
-            both = curves.stacked(each, hazard) if members else curves.mixture(each, hazard)
-            result[..., part, :] = both[..., back]
-        return result
-
 
 class SODENPH(SODEN):
-    """Proportional hazards: lambda_x(t) = h0(t) g(x) with networks for both; parameters as for SODEN."""
+    """Proportional hazards: lambda_x(t) = h0(t) g(x) with networks for both; parameters as for SODEN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from soden import SODENPH
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(400, 1))
+    >>> time, event = rng.exponential(np.exp(-X[:, 0])), np.ones(400)
+    >>> model = SODENPH(n_models=1, max_epochs=20).fit(X, time, event)
+    >>> low, high = model.predict_hazard([[-1.0], [1.0]], [0.2, 0.6])
+    >>> bool(np.allclose(high / low, high[0] / low[0]))  # the same at all times
+    True
+    """
 
     _model_class = SodenPH
 
+    def baseline_hazard(self, times: Any) -> FloatArray:
+        """The hazard at `times`, (k,), at the mean features of the training rows (0 if `standardise=False`).
 
-class SODENCox(SODEN):
-    """Proportional hazards, linear in the features: h0(t) exp(x beta), a network for h0; parameters as for SODEN."""
+        Examples
+        --------
+        >>> bool(np.allclose(model.baseline_hazard([0.5]), 1, atol=0.3))  # in truth exp(0)
+        True
+        """
+        scalings = self._fitted().scalings_
+        x, seq = (np.mean([getattr(one, name) for one in scalings], axis=0) for name in ("x_mean", "seq_mean"))
+        mean = Rows(x[None], seq[None, None] if len(seq) else None)
+        return self._curves(mean, self._times(times), hazard=True)[0]  # type: ignore[no-any-return]
+
+
+class SODENCox(SODENPH):
+    """Proportional hazards, linear in the features: h0(t) exp(x beta), a network for h0; parameters as for SODEN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from soden import SODENCox
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(400, 1))
+    >>> time, event = rng.exponential(np.exp(-X[:, 0])), np.ones(400)
+    >>> model = SODENCox(n_models=1, max_epochs=20).fit(X, time, event)
+    >>> bool(np.allclose(model.coef_, 1, atol=0.3)), bool(np.allclose(model.hazard_ratios_, np.exp(model.coef_)))
+    (True, True)
+    """
 
     _model_class = SodenCox
+
+    @property
+    def hazard_ratios_(self) -> FloatArray:
+        """Factors of the hazard per unit of each feature, (p,): exp(`coef_`)."""
+        return np.exp(self.coef_)  # type: ignore[no-any-return]
 
     @property
     def coef_(self) -> FloatArray:
@@ -801,12 +535,6 @@ class SODENCox(SODEN):
         each = [model.net.beta.detach().cpu().numpy() / scaling.x_std for model, scaling in pairs]  # type: ignore[operator]
         mean: FloatArray = np.mean(each, axis=0)
         return mean
-
-
-def _after(rows: Rows, seen: Outcomes, start: float) -> tuple[Rows, Outcomes]:
-    """The subjects who were under observation after `start`."""
-    still = np.flatnonzero(seen.time > start)
-    return rows.take(still), seen.take(still)
 
 
 def _spread(data: SurvivalData) -> SurvivalData:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -15,7 +14,8 @@ import torch
 
 from soden.clock import Clock
 from soden.hazard import Hazard
-from soden.outcomes import Outcomes, numbers
+from soden.outcomes import Outcomes, numbers, plain_missing
+from soden.sklearn_api import warn
 from soden.types import BoolArray, FloatArray, IntArray, SurvivalData
 
 TIME_SCALES = ("auto", "nelson-aalen", "linear", "own")
@@ -26,8 +26,11 @@ RESHAPE = "Reshape your data either using X.reshape(-1, 1) for one feature or X.
 def feature_matrix(X: Any) -> FloatArray:
     """A numpy array, data frame or nested list as (n, p) float64, all finite."""
     if hasattr(X, "toarray"):
-        raise TypeError("sparse X is not supported; pass a dense array, X.toarray()")
-    values = np.asarray(X)
+        raise TypeError(
+            "sparse X is not supported; pass a dense array, X.toarray(), or let the encoder give one, "
+            "OneHotEncoder(sparse_output=False)"
+        )
+    values = plain_missing(np.asarray(X))
     if values.dtype.kind == "c":
         raise ValueError("Complex data not supported: X must hold real numbers")
     if values.ndim != 2:
@@ -57,10 +60,11 @@ def _numeric(values: npt.NDArray[Any], names: list[str] | None) -> FloatArray:
         try:
             result[:, j] = values[:, j].astype(np.float64)
         except (TypeError, ValueError) as error:
-            raise type(error)(
-                f"column {_named(names, j)} of X is not numeric: {error}. "
-                "Encode categories as numbers, for example with pandas.get_dummies"
-            ) from None
+            dates = any(hasattr(value, "year") for value in values[:, j])
+            advice = "Encode categories as numbers, for example with pandas.get_dummies"
+            if dates:
+                advice = "Turn dates into numbers, such as days since the first: (column - column.min()).dt.days"
+            raise type(error)(f"column {_named(names, j)} of X is not numeric: {error}. {advice}") from None
     return result
 
 
@@ -88,10 +92,10 @@ def check_columns(X: Any, known: list[str] | None, n_features: int, owner: str) 
             message += "Feature names must be in the same order as they were in fit.\n"
         raise ValueError(message)
     if known is not None and names is None:
-        _warn(f"X does not have valid feature names, but {owner} was fitted with feature names")
+        warn(f"X does not have valid feature names, but {owner} was fitted with feature names")
     if known is None and names is not None:
-        _warn(f"X has feature names, but {owner} was fitted without feature names")
-    shape = np.shape(X)
+        warn(f"X has feature names, but {owner} was fitted without feature names")
+    shape = np.asarray(X).shape
     if len(shape) == 2 and shape[1] != n_features:
         raise ValueError(f"X has {shape[1]} features, but {owner} is expecting {n_features} features as input")
 
@@ -100,15 +104,38 @@ def _listed(names: list[str], most: int = 5) -> str:
     return "".join(f"- {name}\n" for name in names[:most]) + ("- ...\n" if len(names) > most else "")
 
 
-def _warn(message: str) -> None:
-    warnings.warn(message, UserWarning, stacklevel=5)  # where the user called predict
+def check_ranges(x: FloatArray, ranges: FloatArray, names: list[str] | None) -> None:
+    """Warn of columns that hold values further outside of their training range than it is wide."""
+    low, high = ranges
+    far = np.flatnonzero(((x < 2 * low - high) | (x > 2 * high - low)).any(axis=0))
+    if len(far):
+        j = int(far[0])
+        learnt = f"was {low[j]:g} in all training rows" if low[j] == high[j] else f"was {low[j]:g} to {high[j]:g} there"
+        warn(
+            f"{len(far)} column(s) of X hold values far outside of the training rows', the first is column "
+            f"{_named(names, j)}, which {learnt}: what such values do was not learnt"
+        )
+
+
+def check_constant(x: FloatArray, names: list[str] | None) -> None:
+    """Warn of columns from which nothing can be learnt."""
+    constant = np.flatnonzero(x.min(axis=0) == x.max(axis=0))
+    if len(constant) and len(x) > 1:
+        listed = ", ".join(_named(names, int(j)) for j in constant[:5]) + (", ..." if len(constant) > 5 else "")
+        warn(f"constant columns of X, from which nothing can be learnt: {listed}; drop them")
 
 
 def series(seq: Any, n: int) -> FloatArray | None:
     """Series as (n, steps, channels) float64, all finite."""
     if seq is None:
         return None
-    values = np.asarray(seq, dtype=np.float64)
+    try:
+        values = np.asarray(seq, dtype=np.float64)
+    except ValueError as error:
+        raise ValueError(
+            f"seq must be numbers, with as many steps for each subject ({error}): fill up the shorter series, for "
+            "example by repeating their first values in front"
+        ) from None
     if values.ndim != 3 or len(values) != n:
         raise ValueError(f"seq must have shape ({n}, steps, channels), one series per row of X; got {values.shape}")
     if not np.isfinite(values).all():
@@ -195,11 +222,19 @@ def _moments(values: FloatArray, weight: FloatArray, standardise: bool) -> tuple
     return np.where(constant, values[0], mean), np.where(constant | (std == 0), 1.0, std)
 
 
-def held_out_rows(event: BoolArray, share: float, seed: int, member: int = 0) -> tuple[IntArray, IntArray]:
+def held_out_rows(
+    event: BoolArray, share: float, seed: int, member: int = 0, subject: npt.NDArray[Any] | None = None
+) -> tuple[IntArray, IntArray]:
     """(training, validation) rows at random, the same share of the events and of the censored.
 
-    The members of an ensemble hold out one part after the other, so that each row trains about as many of them.
+    The members of an ensemble hold out one part after the other, so that each row trains about as many of them. All
+    rows of one `subject` are on the same side.
     """
+    if subject is not None:
+        _, number = np.unique(subject, return_inverse=True)
+        died = np.bincount(number, event) > 0
+        train, valid = (np.flatnonzero(np.isin(number, part)) for part in held_out_rows(died, share, seed, member))
+        return train, valid
     everything = np.arange(len(event))
     if share == 0:
         return everything, everything
@@ -220,7 +255,7 @@ def held_out_rows(event: BoolArray, share: float, seed: int, member: int = 0) ->
 
 def check_parameters(params: Mapping[str, Any]) -> None:
     """Refuse parameters that no training could use."""
-    counts = ["hidden", "layers", "gru_hidden", "max_epochs", "patience", "n_models"]
+    counts = ["hidden", "layers", "gru_hidden", "max_epochs", "patience", "n_models", "n_jobs"]
     for name in [*counts, *(["batch_size"] if params["batch_size"] != "auto" else [])]:
         if not isinstance(params[name], Integral) or params[name] < 1:
             also = ', or "auto"' if name == "batch_size" else ""

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from soden.sklearn_api import conversion_warning, warn
 from soden.types import BoolArray, FloatArray, IntArray, SurvivalData
 
 BINARY = "event must be binary, 1 or True where observed, 0 or False where censored"
@@ -36,14 +37,20 @@ class Outcomes(NamedTuple):
     event: BoolArray
     entry: FloatArray | None = None
     weight: FloatArray | None = None
+    subject: npt.NDArray[Any] | None = None  # whose row it is, where subjects have several
 
-    def take(self, rows: IntArray) -> Outcomes:
+    def take(self, rows: IntArray | slice) -> Outcomes:
         """Some of them."""
         return Outcomes(*(None if value is None else value[rows] for value in self))  # type: ignore[arg-type]
 
 
-def outcomes(y: Any, event: Any, n: int, entry: Any = None, weight: Any = None) -> Outcomes:
-    """From (time, event), or from a structured array or data frame of both; without events all count as observed."""
+def outcomes(
+    y: Any, event: Any, n: int, entry: Any = None, weight: Any = None, subject: Any = None, learn: bool = True
+) -> Outcomes:
+    """From (time, event), or from a structured array or data frame of both; without events all count as observed.
+
+    To `learn`, two subjects and an event are needed; to judge a model by them, one subject is enough.
+    """
     if y is None:
         raise ValueError(
             "survival estimation requires y to be passed, but the target y is None: pass the observed times and events,"
@@ -63,12 +70,15 @@ def outcomes(y: Any, event: Any, n: int, entry: Any = None, weight: Any = None) 
         if event is not None:
             raise ValueError("events came twice: inside the structured y and as event=; pass one of them")
         values, event = _fields(values)
+    if values.ndim == 2 and values.shape[1] == 1:
+        warn("A column-vector y was passed when a 1d array was expected", conversion_warning())
+        values = values[:, 0]
     if values.ndim != 1 or len(values) != n:
         raise ValueError(
             f"time must have one value per row of X, shape ({n},); got shape {values.shape}. "
             "Pass times and events apart, fit(X, time, event), or as one structured array"
         )
-    time, events = _times(values), np.ones(n, dtype=bool) if event is None else np.asarray(event)
+    time, events = _times(values), np.ones(n, dtype=bool) if event is None else plain_missing(np.asarray(event))
     if events.dtype.kind == "O":  # such as pandas' nullable booleans
         with suppress(TypeError, ValueError):  # what is no number is refused below, as not binary
             events = events.astype(np.float64)
@@ -79,8 +89,53 @@ def outcomes(y: Any, event: Any, n: int, entry: Any = None, weight: Any = None) 
             raise ValueError("sample_weight is zero for every subject; at least one must count")
     if entry is not None:
         entry = numbers("entry", entry)
-    checked = SurvivalData(time, events, np.zeros((n, 1)), entry=entry, weight=weight)
-    return Outcomes(time, checked.event, checked.entry, checked.weight)
+    added = int(not learn and events.dtype.kind in "biuf" and (n == 1 or not events.any()))  # an event, for the check
+    columns = [None if v is None else np.append(v, [1.0] * added) for v in (time, events, entry, weight)]
+    if added and entry is not None:
+        columns[2] = np.append(entry, 0.0)
+    checked = SurvivalData(columns[0], columns[1], np.zeros((n + added, 1)), entry=columns[2], weight=columns[3])
+    seen = Outcomes(checked.time, checked.event, checked.entry, checked.weight).take(slice(0, n))
+    return seen if subject is None else seen._replace(subject=_subjects(subject, seen))
+
+
+def _subjects(values: Any, seen: Outcomes) -> npt.NDArray[Any]:
+    """Whose row each is; intervals of a subject may not overlap, and only its last may end with the event."""
+    subject = np.asarray(values)
+    if subject.shape != seen.time.shape:
+        raise ValueError(f"id must have one value per row, shape {seen.time.shape}; got shape {subject.shape}")
+    number = np.unique(subject, return_inverse=True)[1]
+    entry = np.zeros(len(number)) if seen.entry is None else seen.entry
+    order = np.lexsort((seen.time, entry, number))
+    same = number[order][1:] == number[order][:-1]
+    overlap = same & (entry[order][1:] < seen.time[order][:-1])
+    for bad, what in ((overlap, "intervals that overlap"), (same & seen.event[order][:-1], "rows after its event")):
+        if bad.any():
+            raise ValueError(
+                f"the subject with id {subject[order][1:][bad][0]} has {what}: a row with entry and time is one "
+                "interval (entry, time] of constant features, and the event ends the last"
+            )
+    return subject
+
+
+def by_name(X: Any, *columns: Any) -> tuple[Any, ...]:
+    """X and outcomes; those that are given as names of columns of the data frame X are taken out of it."""
+    names = [column for column in columns if isinstance(column, str)]
+    if not names:
+        return X, *columns
+    there = list(getattr(X, "columns", []))
+    for name in names:
+        if name not in there:
+            raise ValueError(f"X has no column {name!r}; it has {_some([repr(one) for one in there]) or 'no names'}")
+    rest = X[[name for name in there if name not in names]]
+    return rest, *(np.asarray(X[column]) if isinstance(column, str) else column for column in columns)
+
+
+def plain_missing(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Objects with pandas' missing value, which is no number, made nan."""
+    if values.dtype.kind != "O":
+        return values
+    missing = np.frompyfunc(lambda value: type(value).__name__ == "NAType", 1, 1)(values).astype(bool)
+    return np.where(missing, np.nan, values)
 
 
 def either(y: Any, time: Any) -> Any:
@@ -110,7 +165,7 @@ def _times(values: npt.NDArray[Any]) -> FloatArray:
 
 def numbers(name: str, given: Any) -> FloatArray:
     """As float64; what is no number is refused by its name."""
-    values = np.asarray(given)
+    values = plain_missing(np.asarray(given))
     _refuse_dates(name, values)
     try:
         return values.astype(np.float64)

@@ -25,6 +25,8 @@ def plot_survival(
 ) -> Axes:
     """Draw S_x(t) of each row of X, with the range of the members' curves where there are several.
 
+    Times beyond `horizon_`, of which no data speak, are on grey ground.
+
     Parameters
     ----------
     X, seq
@@ -47,9 +49,52 @@ def plot_survival(
     2
     """
     at = _times_or_grid(model, times)
-    ax = _draw(model.predict_survival(X, at, seq), _range(model, model.predict_survival, X, at, seq), at, ax)
+    ax = _draw(model.predict_survival(X, at, seq), _range(model, model.predict_survival, X, at, seq), model, at, ax)
     ax.set(ylim=(0, 1.02), ylabel="survival S(t)")
     return _finished(ax, X, labels)
+
+
+def plot_partial_effects(
+    model: SODEN, X: Any, feature: Any, values: Any, times: Any = None, *, seq: Any = None, ax: Axes | None = None
+) -> Axes:
+    """Draw the mean S(t) of all rows of X, had they each of some values of one feature (partial dependence).
+
+    Parameters
+    ----------
+    X, seq
+        Subjects to average over, as for `predict_survival`.
+    feature : str or int
+        A column of X, by name or number.
+    values : list of float
+        At most 7 values of the feature.
+    times : array (k,), optional
+        By default 200 times from 0 to the largest training time.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> ax = model.plot_partial_effects(X, 0, [-1, 1])
+    >>> [line.get_label() for line in ax.get_lines()]
+    ['feature 0 = -1', 'feature 0 = 1']
+    """
+    at = _times_or_grid(model, times)
+    means = []
+    for value in values:
+        changed = X.copy() if hasattr(X, "copy") else np.array(X, dtype=float)
+        if hasattr(changed, "iloc"):
+            changed[changed.columns[feature] if isinstance(feature, int) else feature] = value
+        else:
+            changed[:, feature] = value
+        means.append(model.predict_survival(changed, at, seq).mean(axis=0))
+    name = f"feature {feature}" if isinstance(feature, int) else str(feature)
+    ax = _draw(np.array(means), None, model, at, ax)
+    ax.set(ylim=(0, 1.02), ylabel="mean survival S(t)")
+    return _finished(ax, means, [f"{name} = {value}" for value in values])
 
 
 def plot_hazard(
@@ -63,7 +108,7 @@ def plot_hazard(
     'hazard λ(t), events per unit of time'
     """
     at = _times_or_grid(model, times)
-    ax = _draw(model.predict_hazard(X, at, seq), _range(model, model.predict_hazard, X, at, seq), at, ax)
+    ax = _draw(model.predict_hazard(X, at, seq), _range(model, model.predict_hazard, X, at, seq), model, at, ax)
     ax.set(ylim=(0, None), ylabel="hazard λ(t), events per unit of time")
     return _finished(ax, X, labels)
 
@@ -141,7 +186,8 @@ def _range(model: SODEN, predict: Any, X: Any, at: FloatArray, seq: Any) -> Floa
     return np.stack([each.min(axis=0), each.max(axis=0)])
 
 
-def _draw(curves: FloatArray, band: FloatArray | None, at: FloatArray, ax: Axes | None) -> Axes:
+def _draw(curves: FloatArray, band: FloatArray | None, model: SODEN, at: FloatArray, ax: Axes | None) -> Axes:
+    """Curves and bands; what lies beyond the horizon is on grey ground."""
     if len(curves) > len(COLOURS):
         raise ValueError(f"{len(curves)} curves cannot be told apart; pass at most {len(COLOURS)} rows of X")
     ax = _axes(ax)
@@ -151,6 +197,8 @@ def _draw(curves: FloatArray, band: FloatArray | None, at: FloatArray, ax: Axes 
         ax.plot(at, curve, color=colour, linewidth=1.8)
         if band is not None:
             ax.fill_between(at, band[0, i], band[1, i], color=colour, alpha=0.15, linewidth=0)
+    if at[-1] > model.horizon_:
+        ax.axvspan(model.horizon_, at[-1], color="0.93", zorder=0)
     ax.set(xlim=(0, at[-1]), xlabel="time t")
     return ax
 

@@ -82,6 +82,7 @@ def state_of(estimator: SODEN) -> dict[str, Any]:
         "start": estimator.start_,
         "risk_times": estimator.risk_times_.tolist(),
         "unique_times": estimator.unique_times_.tolist(),
+        "ranges": estimator.ranges_.tolist() if hasattr(estimator, "ranges_") else None,  # soden 1 kept none
     }
 
 
@@ -124,4 +125,6 @@ def _rebuilt(state: dict[str, Any], cls: type[Estimator], hazard: type[Hazard] |
     estimator.horizon_, estimator.risk_times_ = state["horizon"], np.array(state["risk_times"])
     estimator.start_ = state.get("start", 0.0)
     estimator.unique_times_ = np.array(state["unique_times"])
+    if state.get("ranges") is not None:
+        estimator.ranges_ = np.array(state["ranges"])
     return estimator

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import sys
+import warnings
 from typing import Any, Self
 
 
@@ -44,13 +46,32 @@ class Estimator:
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def __sklearn_tags__(self) -> Any:
-        """A target is needed and is positive: times, or times with events."""
-        from sklearn.utils import Tags, TargetTags
+        """Risks are predicted, as a regressor does; a target is needed and is positive: times, or times with events."""
+        from sklearn.utils import RegressorTags, Tags, TargetTags
 
-        return Tags(estimator_type=None, target_tags=TargetTags(required=True, positive_only=True))
+        needed = TargetTags(required=True, positive_only=True)
+        return Tags(estimator_type="regressor", target_tags=needed, regressor_tags=RegressorTags(poor_score=True))
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "models_")
+
+
+def conversion_warning() -> type[Warning]:
+    """scikit-learn's own kind where it is installed."""
+    try:
+        from sklearn.exceptions import DataConversionWarning
+    except ImportError:
+        return UserWarning
+    kind: type[Warning] = DataConversionWarning
+    return kind
+
+
+def warn(message: str, kind: type[Warning] = UserWarning) -> None:
+    """Warn at the line that called this library."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("soden."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, kind, stacklevel=level)
 
 
 def not_fitted(owner: str) -> Exception:

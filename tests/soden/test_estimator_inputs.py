@@ -141,7 +141,10 @@ def test_fit_refuses_what_is_not_numeric():
     with pytest.raises(TypeError, match="turn them into numbers, such as days since a date"):
         SODEN(**TINY).fit(dates, TIME, EVENT)
     frame["sex"] = pd.array([1, None] * 100, dtype="Int64")
-    with pytest.raises(TypeError, match="column 'sex' of X is not numeric"):
+    with pytest.raises(ValueError, match="X holds 100 values that are NaN or infinite, the first in column 'sex'"):
+        SODEN(**TINY).fit(frame, TIME, EVENT)
+    frame["sex"] = pd.Timestamp("2020-01-01")
+    with pytest.raises(TypeError, match=r"column 'sex' of X is not numeric.*Turn dates into numbers, such as days"):
         SODEN(**TINY).fit(frame, TIME, EVENT)
 
 

@@ -15,6 +15,8 @@ from soden.curves import curves
 
 TIMES = np.array([1.0, 30.0, 200.0, 365.0, 1000.0])
 
+pytestmark = pytest.mark.filterwarnings("ignore:times beyond horizon_:UserWarning")
+
 
 @pytest.fixture(scope="module", params=[(32, 2), (8, 1), (16, 4)], ids=str)
 def fitted(request):
