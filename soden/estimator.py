@@ -340,8 +340,8 @@ class SODEN(Predictor):
             train, held_out = data.take(chosen), data.take(others) if valid is None else scaling.survival(*valid)
             hyper, weights = self._hyper(len(train)), None if start is None else start.net.state_dict()
             own = seed if member == 0 else int(np.random.SeedSequence([seed, member]).generate_state(1)[0])
-            of = self._model_class, self.hazard, hyper, options, weights, _spread(train), held_out, own
-            members.append(Member(*of))
+            training = _spread(train), held_out, own
+            members.append(Member(self._model_class, self.hazard, hyper, options, weights, *training))
             scalings.append(scaling)
         models, reports = [], []
         with prepared(resolve_device(self.device)):
@@ -490,7 +490,7 @@ class SODENPH(SODEN):
     True
     """
 
-    _model_class = SodenPH
+    _model_class: ClassVar[type[OdeModel]] = SodenPH
 
     def baseline_hazard(self, times: Any) -> FloatArray:
         """The hazard at `times`, (k,), at the mean features of the training rows (0 if `standardise=False`).
@@ -526,7 +526,7 @@ class SODENCox(SODENPH):
     @property
     def hazard_ratios_(self) -> FloatArray:
         """Factors of the hazard per unit of each feature, (p,): exp(`coef_`)."""
-        return np.exp(self.coef_)  # type: ignore[no-any-return]
+        return np.exp(self.coef_)
 
     @property
     def coef_(self) -> FloatArray:

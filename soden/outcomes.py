@@ -90,10 +90,10 @@ def outcomes(
     if entry is not None:
         entry = numbers("entry", entry)
     added = int(not learn and events.dtype.kind in "biuf" and (n == 1 or not events.any()))  # an event, for the check
-    columns = [None if v is None else np.append(v, [1.0] * added) for v in (time, events, entry, weight)]
-    if added and entry is not None:
-        columns[2] = np.append(entry, 0.0)
-    checked = SurvivalData(columns[0], columns[1], np.zeros((n + added, 1)), entry=columns[2], weight=columns[3])
+    if added:
+        time, events = np.append(time, 1.0), np.append(events, 1)
+        entry, weight = (None if v is None else np.append(v, one) for v, one in ((entry, 0.0), (weight, 1.0)))
+    checked = SurvivalData(time, events, np.zeros((n + added, 1)), entry=entry, weight=weight)
     seen = Outcomes(checked.time, checked.event, checked.entry, checked.weight).take(slice(0, n))
     return seen if subject is None else seen._replace(subject=_subjects(subject, seen))
 

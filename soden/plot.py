@@ -85,7 +85,7 @@ def plot_partial_effects(
     at = _times_or_grid(model, times)
     means = []
     for value in values:
-        changed = X.copy() if hasattr(X, "copy") else np.array(X, dtype=float)
+        changed: Any = X.copy() if hasattr(X, "copy") else np.array(X, dtype=float)
         if hasattr(changed, "iloc"):
             changed[changed.columns[feature] if isinstance(feature, int) else feature] = value
         else:

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 SHA256 = "43b71cfd96e764ef1708eaebcffc9cf6e5157babd69174d6484775ff0c88b229"  # SurvSet 0.2.11
 CHOOSE = (
-    "cancer veteran Framingham TRACE Aids2 UnempDur whas500 actg nwtco dataDIVAT2 hepatoCellular flchain e1684 LeukSurv "
-    "smarto colon rott2 GBSG2 pbc prostate"
-).split()
-CONFIRM = (  # all others of 190 rows or more, one row per subject and at most 60 columns; six sets are left for later
-    "phpl04K8a Melanoma d.oropha.rec zinc rdata vlbw grace dataDIVAT1 divorce dataDIVAT3 uis follic mgus wpbc ova cost "
-    "retinopathy Pbc3 acath scania Unemployment"
-).split()
+    "cancer veteran Framingham TRACE Aids2 UnempDur whas500 actg nwtco dataDIVAT2 hepatoCellular flchain e1684 "
+    "LeukSurv smarto colon rott2 GBSG2 pbc prostate"
+)
+CONFIRM = (  # others of 190 rows or more, one row per subject and at most 60 columns; six sets are left for later
+    "phpl04K8a Melanoma d.oropha.rec zinc rdata vlbw grace dataDIVAT1 divorce dataDIVAT3 uis follic mgus wpbc ova "
+    "cost retinopathy Pbc3 acath scania Unemployment"
+)
 VARIANTS: dict[str, dict[str, Any]] = {
     "SODEN()": {},
     "linear time": {"time_scale": "linear"},
@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"{args.wheel} is not the wheel this study was made with; its sha256 must be {SHA256}")
     done = {(row["set"], int(row["split"]), row["variant"]) for row in read(args.out)}
     for split in range(SPLITS):
-        for name in CHOOSE if args.stage == "choose" else CONFIRM:
+        for name in (CHOOSE if args.stage == "choose" else CONFIRM).split():
             todo = [one for one in ["Cox", *args.variants] if (name, split, one) not in done]
             if not todo:
                 continue
@@ -131,13 +131,14 @@ def fitted(variant: str, x: FloatArray, seen: FloatArray, event: Any, parts: lis
     from benchmarks.defaults.study import brier, cox
     from soden.concordance import concordance
 
-    first, second = parts
+    first = parts[0]
     mean = np.nan_to_num(np.nanmean(x[first], axis=0))
     filled = np.where(np.isnan(x), mean, x)
     sd = filled[first].std(axis=0)
     scaled = (filled - mean) / np.where(sd > 0, sd, 1)
     train, test = (SurvivalData(np.maximum(seen[p], 1e-9), event[p], scaled[p]) for p in parts)
-    times = np.linspace(*np.quantile(test.time, (0.05, 0.9)), GRID)
+    start, end = np.quantile(test.time, (0.05, 0.9))
+    times = np.linspace(start, end, GRID)
     early = np.quantile(seen[event], SHARES)
     asked = np.unique(np.concatenate([times, early, test.time[test.event]]))
     started = time.process_time()
@@ -180,7 +181,7 @@ def models(variant: dict[str, Any], train: SurvivalData, seed: int) -> list[SODE
             features = encoded.expand(*Lambda.shape, encoded.shape[-1])
             return softplus(self.net(torch.cat([pairs, features], dim=-1))[..., 0] + self.beta(encoded)[:, 0])
 
-    options = {"random_state": seed, "device": "cpu"}
+    options: dict[str, Any] = {"random_state": seed, "device": "cpu"}
     options |= {key: value for key, value in variant.items() if key not in ("knots", "half", "skip")}
     if "skip" in variant:
         options |= {"hazard": Skip, "time_scale": "nelson-aalen"}

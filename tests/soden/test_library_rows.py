@@ -44,7 +44,7 @@ def start_stop(n, seed):
 
 @pytest.mark.parametrize(("cls", "curved"), [(SODENCox, 0.02), (SODENPH, 0.15)])
 def test_features_that_change_in_time_are_those_of_lifelines(cls, curved):
-    """CoxTimeVaryingFitter on the same rows: within two of its standard errors of its coefficient, PH's network is not straight."""
+    """CoxTimeVaryingFitter on the same rows: within two of its standard errors ; PH's network is not straight."""
     from lifelines import CoxTimeVaryingFitter
 
     rows = start_stop(1500, 0)
