@@ -50,6 +50,7 @@ HEADS = {
 ENVIRONMENT = """\
 # The conda environment that `snakemake --use-conda` builds: what rules need. `make lock` writes it with the pins of
 # requirements.txt; pip installs them inside it, so that both ways of setting up run the very same packages.
+# Of torch a registry has the CUDA build for Linux, so a GPU node needs nothing else; without a GPU it works as well.
 name: soden
 channels:
   - conda-forge

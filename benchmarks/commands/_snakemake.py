@@ -26,7 +26,12 @@ if TYPE_CHECKING:
 
 PATIENCE = 20  # seconds that Snakemake and its jobs have to end by themselves
 COMMAND = [sys.executable, "-m", "snakemake"]
-KILLED = re.compile(r"\bKilled\b|exit status 137|SIGKILL")  # as shells and Snakemake say it
+# Why a job was killed, as shells, Snakemake and Slurm say it, and what to do.
+KILLED = {
+    r"\bKilled\b|exit status 137|SIGKILL": "was killed, probably because memory ran out: give fewer --cores",
+    "'OUT_OF_MEMORY'": "was killed for using more memory than it had asked for: raise resources.mem_mb",
+    "'TIMEOUT'": "was killed for taking longer than it had asked for: raise resources.runtime",
+}
 FULL = "No space left on device"  # as system and libraries write it into logs
 FEW = 5_000_000  # bytes; with fewer left, a log that stayed empty has no other reason
 
@@ -52,19 +57,13 @@ def release_stale_lock(directory: Path, console: Console) -> None:
     if not locks.is_dir() or not any(locks.iterdir()):
         return
     owner = _owner(directory)
-    if owner.get("machine", _machine()) != _machine():  # whose processes cannot be seen from here
+    if owner.get("machine") != _machine():  # whose processes cannot be seen from here
+        who = f"on {owner['machine']} (process {owner['pid']})" if owner else "by a Snakemake that left no name"
         raise RunError(
-            elsewhere(
-                f"Snakemake's lock in {directory} was taken on {owner['machine']} (process {owner['pid']}); if it is "
-                f"dead, delete {locks}"
-            )
+            elsewhere(f"Snakemake's lock in {directory} was taken {who}; if no Snakemake works there, delete {locks}")
         )
-    if owner and psutil.pid_exists(owner["pid"]) and psutil.Process(owner["pid"]).create_time() == owner["started"]:
+    if psutil.pid_exists(owner["pid"]) and psutil.Process(owner["pid"]).create_time() == owner["started"]:
         raise RunError(elsewhere(f"Snakemake is already at work in {directory} (process {owner['pid']})"))
-    for process in psutil.process_iter(["cmdline", "cwd", "pid"]):
-        words = process.info["cmdline"] or []
-        if any(word.endswith("snakemake") for word in words[:3]) and process.info["cwd"] == str(directory):
-            raise RunError(elsewhere(f"Snakemake is already at work in {directory} (process {process.info['pid']})"))
     console.print("Releasing the lock of a run that was killed; finished trials are kept.")
     _unlock(directory)
 
@@ -85,7 +84,7 @@ def _machine() -> str:
 
 
 def _owner(directory: Path) -> dict[str, Any]:
-    """Whose lock it is: what `_own` wrote; empty if Snakemake was not started by `run`."""
+    """Whose lock it is, as `own` wrote it; empty if nothing did."""
     try:
         found: dict[str, Any] = json.loads((directory / ".snakemake" / "owner.json").read_text())
     except (OSError, ValueError):
@@ -93,8 +92,8 @@ def _owner(directory: Path) -> dict[str, Any]:
     return found
 
 
-def _own(directory: Path, pid: int) -> None:
-    """Write down which process works in a folder, on which machine."""
+def own(directory: Path, pid: int) -> None:
+    """Write down which Snakemake works in a folder, on which machine."""
     import psutil
 
     with contextlib.suppress(psutil.NoSuchProcess), replacing(directory / ".snakemake" / "owner.json") as part:
@@ -108,7 +107,7 @@ def call(options: Sequence[str], directory: Path, log: Path, watch: status.Watch
         process = subprocess.Popen(
             [*COMMAND, *options], cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL
         )
-        _own(directory, process.pid)
+        own(directory, process.pid)
         try:
             _follow(process, watch, log, cores, console)
         except KeyboardInterrupt as reason:
@@ -205,10 +204,9 @@ def explain(log: Path, results: Path, console: Console) -> None:
         console.print("\n".join(tail.splitlines()[-12:]), markup=False)
     if not any(logs.values()):
         console.print("\n".join(text.splitlines()[-25:]) or "Snakemake said nothing.", markup=False)
-    if KILLED.search(text):
-        console.print(
-            "\nA job was killed by the system, probably because memory ran out: give fewer --cores.", style="red"
-        )
+    for pattern, reason in KILLED.items():
+        if re.search(pattern, text):
+            console.print(f"\nA job {reason}.", style="red")
     full = disk_is_full(results)
     if any(FULL in tail for tail in (text, *logs.values())) or (not any((text, *logs.values())) and _few(results)):
         console.print(f"\n{full[0].upper()}{full[1:]}.", style="red", markup=False)

@@ -55,10 +55,10 @@ def left_behind(path: Path) -> dict[str, Any]:
     return found
 
 
-def next_ask(asked: int, used: float, attempt: int) -> int:
+def next_ask(asked: int, used: float, attempt: int = 1) -> int:
     """Memory or time for the next attempt of a job: more only where the last one, `used`, was near what it had.
 
-    A third attempt asks for more in any case: what was used is noted now and then, and may have jumped before the kill.
+    Memory may have jumped between the last note of it and the kill: given `attempt`, the third asks for more anyway.
     """
     near = 1.5 * used if used > 0.7 * asked else asked
     return math.ceil(max(asked, near, asked * (attempt - 1)))

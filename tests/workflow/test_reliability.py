@@ -134,41 +134,27 @@ def test_errors_of_the_system_get_a_path_and_advice(tmp_path: Path) -> None:
     assert _errors.in_words(ValueError("as it is")) == "as it is"
 
 
-def test_a_second_run_is_sent_to_another_folder(tmp_path: Path) -> None:
-    """Snakemake's lock is one for a folder, so another name of the run alone would not help."""
-    (tmp_path / ".snakemake" / "locks").mkdir(parents=True)
-    (tmp_path / ".snakemake" / "locks" / "0.input.lock").write_text("")
-    script = tmp_path / "snakemake"
-    script.write_text("import time; time.sleep(60)")
-    with subprocess.Popen([sys.executable, str(script)], cwd=tmp_path) as other:
-        try:
-            while psutil.Process(other.pid).cwd() != str(tmp_path):
-                time.sleep(0.05)
-            with pytest.raises(_snakemake.RunError, match=r"process \d+\); wait for it, .* with `--directory OTHER`"):
-                _snakemake.release_stale_lock(tmp_path, Console(file=io.StringIO()))
-        finally:
-            other.kill()
-
-
 @pytest.mark.parametrize(
     ("owner", "message"),
     [
-        ({"machine": "another"}, r"was taken on another \(process \d+\); if it is dead, delete .*locks; wait for it"),
-        ({}, r"Snakemake is already at work in .* \(process \d+\)"),
+        ({"machine": "another"}, r"on another \(process \d+\); if no Snakemake works there, delete .*locks; wait"),
+        (None, r"was taken by a Snakemake that left no name; if no Snakemake works there, delete"),
+        ({}, r"already at work in .* \(process \d+\); wait for it, .* in another folder with `--directory OTHER`"),
         ({"started": 1.0}, ""),  # another process has its number now
         ({"pid": 2**22 + 1}, ""),
     ],
 )
 def test_a_lock_is_released_only_if_its_owner_was_here_and_is_dead(
-    owner: dict[str, object], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    owner: dict[str, object] | None, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     released: list[Path] = []
     monkeypatch.setattr(_snakemake, "_unlock", released.append)
     (tmp_path / ".snakemake" / "locks").mkdir(parents=True)
     (tmp_path / ".snakemake" / "locks" / "0.input.lock").write_text("")
-    _snakemake._own(tmp_path, os.getpid())
-    path = tmp_path / ".snakemake" / "owner.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | owner))
+    if owner is not None:
+        _snakemake.own(tmp_path, os.getpid())
+        path = tmp_path / ".snakemake" / "owner.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | owner))
     if message:
         with pytest.raises(_snakemake.RunError, match=message):
             _snakemake.release_stale_lock(tmp_path, Console(file=io.StringIO()))
@@ -195,11 +181,36 @@ def test_a_snakemake_that_hangs_is_killed_with_its_jobs() -> None:
     assert _snakemake._stop(polite)
 
 
-def test_a_job_that_was_killed_is_called_so(tmp_path: Path) -> None:
-    (tmp_path / "snakemake.log").write_text("/bin/bash: line 1: 4711 Killed  python -m benchmarks step tune ...\n")
-    out = io.StringIO()
-    _snakemake.explain(tmp_path / "snakemake.log", tmp_path, Console(file=out, width=200))
-    assert "killed by the system, probably because memory ran out" in out.getvalue()
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("/bin/bash: line 1: 4711 Killed  python -m benchmarks ...", "killed, probably because memory ran out"),
+        ("SLURM-job '3' failed, SLURM status is: 'OUT_OF_MEMORY'.", "more memory than it had asked for"),
+        ("SLURM-job '3' failed, SLURM status is: 'TIMEOUT'.", "longer than it had asked for"),
+    ],
+)
+def test_a_job_that_was_killed_is_called_so(line: str, reason: str, tmp_path: Path) -> None:
+    said = [text for text in explained(tmp_path / "results" / "tiny", line).splitlines() if "A job was killed" in text]
+    assert len(said) == 1
+    assert reason in said[0]
+
+
+@pytest.mark.slow
+def test_the_lock_of_plain_snakemake_that_was_killed_is_released(tmp_path: Path) -> None:
+    """The workflow itself writes whose lock it is, so that `run` knows that the owner is dead."""
+    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(TINY))
+    words = ["--configfile", str(tmp_path / "tiny.yaml"), "--directory", str(tmp_path), "--cores", "1"]
+    snakemake = [sys.executable, "-m", "snakemake", *words, "--", "results/tiny/data/simulated.npz"]
+    with subprocess.Popen(snakemake, cwd=ROOT, stderr=subprocess.DEVNULL, start_new_session=True) as process:
+        owner, deadline = tmp_path / ".snakemake" / "owner.json", time.monotonic() + 120
+        while not owner.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGKILL)
+    assert any((tmp_path / ".snakemake" / "locks").iterdir())
+    run = [sys.executable, "-m", "benchmarks", "run", *words, "--targets", "results/tiny/data/simulated.npz"]
+    done = subprocess.run(run, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Releasing the lock of a run that was killed" in done.stdout
 
 
 def _hear_ctrl_c() -> None:

@@ -81,10 +81,10 @@ def tuning_memory(wildcards, attempt):
     return lease.next_ask(asked, killed(wildcards).get("peak_mb", 0), attempt)
 
 
-def tuning_minutes(wildcards, attempt):
+def tuning_minutes(wildcards):
     """As configured; more after a kill near it."""
     used = killed(wildcards).get("seconds", 0) / 60
-    return lease.next_ask(study.resources.runtime, used, attempt)
+    return lease.next_ask(study.resources.runtime, used)
 
 
 def killed(wildcards):
