@@ -15,6 +15,7 @@ import pandas as pd
 from baselines.contract import Competitor
 from benchmarks.data import credentialed
 from benchmarks.data.files import replacing
+from benchmarks.data.mimic3.small_cells import coarse
 from benchmarks.elementary import portable_functions
 from benchmarks.metrics.base import CONVENTIONS, Outcome
 from benchmarks.metrics.evaluate import evaluate_all
@@ -92,7 +93,7 @@ def risk_groups(model: Competitor, test: SurvivalData, private: bool = False) ->
     high = np.zeros(len(test), dtype=bool)
     high[order[: len(test) // 2]] = True
     end = float(test.time.max())
-    grid = np.linspace(0, privacy.coarse(end) if private else end, 200)
+    grid = np.linspace(0, coarse(end) if private else end, 200)
     groups = {"high": high, "low": ~high, "all": np.ones(len(test), dtype=bool)}
 
     def curve(member: FloatArray) -> list[float]:
@@ -101,7 +102,7 @@ def risk_groups(model: Competitor, test: SurvivalData, private: bool = False) ->
 
     _, p_value = compare_survival(Surv.from_arrays(test.event, test.time), high)
     return {
-        "time": privacy.coarse(at) if private else at,
+        "time": coarse(at) if private else at,
         "p_value": float(p_value),
         "grid": [round(float(t), 6) for t in grid],
         **{name: curve(member) for name, member in groups.items()},
