@@ -21,7 +21,7 @@ from soden.inputs import (
     column_names,
     held_out_rows,
 )
-from soden.machine import prepared
+from soden.machine import interruptible, prepared
 from soden.members import Member, all_trained
 from soden.models import OdeModel, Soden, SodenCox, SodenPH
 from soden.outcomes import Outcomes, by_name, either, outcomes, says_events
@@ -344,7 +344,7 @@ class SODEN(Predictor):
             members.append(Member(self._model_class, self.hazard, hyper, options, weights, *training))
             scalings.append(scaling)
         models, reports = [], []
-        with prepared(resolve_device(self.device)):
+        with prepared(resolve_device(self.device)), interruptible():
             for model, report in all_trained(members, self.n_jobs):
                 self._check_report(report)
                 # A prediction must not depend on which rows come along; in float32 it would, in the seventh digit.

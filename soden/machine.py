@@ -27,13 +27,24 @@ def prepared(device: torch.device) -> Iterator[None]:
             print("soden compiles its inner loops, once on this machine: half a minute of one core", file=sys.stderr)
         yield
     else:
-        warn("without numba fits take many times as long: install it, or soden[speed]")
+        warn("without numba fits take several times as long: install it, or soden[speed]")
         threads = torch.get_num_threads()
         torch.set_num_threads(1)
         try:
             yield
         finally:
             torch.set_num_threads(threads)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Ctrl-C within compiled code comes as a SystemError that it caused; make it a KeyboardInterrupt again."""
+    try:
+        yield
+    except SystemError as error:
+        if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+            raise KeyboardInterrupt from None
+        raise
 
 
 def warm_up() -> None:

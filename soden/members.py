@@ -88,12 +88,13 @@ def _announce(members: Sequence[Member], number: int) -> None:
 
 def main() -> None:
     """Train the member that comes on stdin; its state and report, or what went wrong, go to stdout."""
-    member = pickle.load(sys.stdin.buffer)
     try:
-        model, report = member.trained()
+        model, report = pickle.load(sys.stdin.buffer).trained()
         answer = model.state(), report
     except ValueError as error:
         answer = None, str(error)
+    except (KeyboardInterrupt, SystemError):  # the main process says it
+        sys.exit(130)
     sys.stdout.buffer.write(pickle.dumps(answer))
 
 

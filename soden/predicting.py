@@ -10,6 +10,7 @@ import numpy.typing as npt
 from soden import curves
 from soden.concordance import blocks, concordance
 from soden.inputs import Rows, Scaling, check_columns, check_ranges, checked_times, feature_matrix, series
+from soden.machine import interruptible
 from soden.models import OdeModel
 from soden.outcomes import Outcomes, by_name, either, outcomes, says_events
 from soden.sklearn_api import Estimator, not_fitted, warn
@@ -354,7 +355,8 @@ class Predictor(Estimator):
             for model, scaling in zip(self.models_, self.scalings_, strict=True):
                 scaled, clock = scaling.features(rows.take(part)), scaling.clock
                 end = float(clock.at(np.array(self.horizon_)))
-                one = curves.curves(model, scaled, clock.at(ordered), end, hazard)
+                with interruptible():
+                    one = curves.curves(model, scaled, clock.at(ordered), end, hazard)
                 each.append(curves.in_unit(one, clock.rate(ordered)))
             both = curves.stacked(each, hazard) if members else curves.mixture(each, hazard)
             result[..., part, :] = both[..., back]
