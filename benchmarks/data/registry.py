@@ -46,10 +46,6 @@ def _all() -> tuple[dict[str, DatasetModule], dict[str, str]]:
     return modules, broken
 
 
-def _modules() -> dict[str, DatasetModule]:
-    return _all()[0]
-
-
 def faults() -> list[str]:
     """What keeps files of this folder from being data sets."""
     return list(_all()[1].values())
@@ -70,15 +66,15 @@ def _checked(file: str, module: object) -> DatasetModule:
 
 def names() -> tuple[str, ...]:
     """Names of all data sets, in alphabetical order."""
-    return tuple(sorted(_modules()))
+    return tuple(sorted(_all()[0]))
 
 
 def module(name: str) -> DatasetModule:
     """Return the module of a data set."""
-    if name not in _modules():
+    if name not in _all()[0]:
         wrong = "".join(f"; {fault}" for fault in faults())
         raise ValueError(f"unknown data set {name!r}; choose among {', '.join(names())}{wrong}")
-    return _modules()[name]
+    return _all()[0][name]
 
 
 def load(name: str, settings: DataSettings | None = None) -> Dataset:
@@ -98,7 +94,7 @@ def convention_of(name: str, configured: str) -> str:
 
 def credentialed(name: str, mark: str) -> bool:
     """Whether only people with credentials may see its rows; a mark says that they are the demo's or invented."""
-    return not mark and bool(getattr(_modules().get(name), "CREDENTIALED", False))
+    return not mark and bool(getattr(_all()[0].get(name), "CREDENTIALED", False))
 
 
 def split_key(name: str) -> str:

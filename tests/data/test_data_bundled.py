@@ -1,10 +1,10 @@
-"""GBSG2, WHAS500 and AIDS against what scikit-survival bundles."""
+"""GBSG2, WHAS500, AIDS and FLCHAIN against what scikit-survival bundles."""
 
 from typing import Any
 
 import numpy as np
 import pytest
-from sksurv.datasets import load_aids, load_gbsg2, load_whas500
+from sksurv.datasets import load_aids, load_flchain, load_gbsg2, load_whas500
 
 from benchmarks import data
 from benchmarks.data.preprocess import Preprocessor, design_columns
@@ -48,7 +48,22 @@ def test_the_first_level_is_the_one_that_dummies_are_compared_with() -> None:
         np.testing.assert_array_equal(first, table[column].astype(str) == level)
 
 
-@pytest.mark.parametrize("name", [s[0] for s in SETS])
+def test_flchain_has_a_column_for_missing_creatinine_and_none_for_the_cause_of_death() -> None:
+    table, outcome = load_flchain()
+    dataset = data.load("flchain")
+    column = dict(zip(dataset.columns, dataset.x.T, strict=True))
+    np.testing.assert_allclose(dataset.time, outcome["futime"] / 365.25 + 0.001)
+    assert (outcome["futime"] == 0).sum() == 3
+    assert dataset.time.min() == 0.001
+    assert (dataset.event == outcome["death"]).all()
+    np.testing.assert_array_equal(column["sex"], (table["sex"] == "M").to_numpy(float))
+    np.testing.assert_array_equal(column["mgus"], (table["mgus"] == "yes").to_numpy(float))
+    np.testing.assert_array_equal(column["creatinine"], table["creatinine"])
+    assert np.isnan(dataset.x).sum() == table["creatinine"].isna().sum() == column["no_creatinine"].sum() == 1350
+    assert "chapter" not in dataset.columns, "the cause of death must not predict death"
+
+
+@pytest.mark.parametrize("name", ["flchain", *(s[0] for s in SETS)])
 def test_they_reach_the_models(name: str) -> None:
     dataset = data.load(name)
     for split in range(1, data.module(name).N_SPLITS + 1):

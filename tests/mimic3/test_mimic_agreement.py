@@ -60,16 +60,6 @@ def test_both_agree_on_the_open_demo(tmp_path: Path) -> None:
     # Counted once from the demo's tables before either implementation existed, but for the 93: blood gases count in
     # the span, and without them subject 42033 (who dies within 24 h anyway) would be the eighth to leave there.
     assert expected.counts == [100, 100, 100, 100, 93, 90]
-    assert expected.static.set_index("subject_id").loc[40310, "hadm_id"] == 186361
-    medians = expected.static.median()
-    assert medians["heartrate_max"] == 100
-    assert medians["sysbp_min"] == 92
-    assert medians["bun_min"] == 21.5
-    assert medians["urineoutput"] == 1260
-    assert medians["mingcs"] == 15
-    assert expected.static["pao2fio2_vent_min"].notna().sum() == 26
-    assert expected.static["bilirubin_max"].isna().sum() == 40
-    assert list(expected.static["admissiontype"].value_counts().loc[[0, 1, 2]]) == [70, 6, 14]
 
 
 @pytest.mark.parametrize(("patients", "seed"), [(80, 1), (60, 2)])

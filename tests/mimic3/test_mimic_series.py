@@ -1,7 +1,6 @@
 """The series of MIMIC-SEQ on patients written by hand: bins, edges, filling, pooled ICU stays, every option."""
 
 import math
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -201,11 +200,3 @@ def test_twelve_series(built: Built) -> None:
 
 def test_options_do_not_change_who_is_in(built: Built) -> None:
     assert len({tuple(result.mimic.index) for result, _ in built.values()}) == 1
-
-
-def test_threads_do_not_change_a_byte(people: tuple[Hospital, dict[str, Patient]], tmp_path: Path) -> None:
-    ward, _ = people
-    for threads in (1, 2):
-        ward.build(tmp_path / str(threads), threads=threads)
-    for file in ("mimic.parquet", "mimic_seq.parquet", "stays.parquet", "flow.csv", "checks.csv"):
-        assert (tmp_path / "1/out" / file).read_bytes() == (tmp_path / "2/out" / file).read_bytes(), file

@@ -43,19 +43,12 @@ def database(options: MimicOptions, near: Path) -> Iterator[duckdb.DuckDBPyConne
 
 
 def load_facts(connection: duckdb.DuckDBPyConnection) -> None:
-    """Item ids, ranges and codes from the CSV files; codes and texts stay text."""
-    for name, source, types in (
-        (
-            "item",
-            "items",
-            {"itemid": "INTEGER", "low": "DOUBLE", "low_closed": "BOOLEAN", "high": "DOUBLE", "high_closed": "BOOLEAN"},
-        ),
-        ("ventilation", "ventilation", {"itemid": "INTEGER"}),
-        ("lab_list", "lab_list", {"itemid": "INTEGER"}),
-        ("icd9", "icd9", {}),
-        ("text", "texts", {"itemid": "INTEGER"}),
-    ):
-        columns = {key: types.get(key, "VARCHAR") for key in facts(source)[0]}
+    """Item ids, ranges and codes from the CSV files; texts stay text, as do ICD-9 codes, which may begin with zeros."""
+    numbers = {"itemid": "INTEGER"} | dict.fromkeys(("low", "high"), "DOUBLE")
+    numbers |= dict.fromkeys(("low_closed", "high_closed"), "BOOLEAN")
+    files = {"item": "items", "text": "texts"} | {name: name for name in ("ventilation", "lab_list", "icd9")}
+    for name, source in files.items():
+        columns = {key: "VARCHAR" if name == "icd9" else numbers.get(key, "VARCHAR") for key in facts(source)[0]}
         dialect = "header = true, auto_detect = false, delim = ',', quote = '\"'"
         read = f"read_csv('{_quoted(FACTS / f'{source}.csv')}', {dialect}, columns = {columns})"
         connection.execute(f"CREATE TABLE {name} AS FROM {read}")
