@@ -134,7 +134,7 @@ class Terminal(io.StringIO):
 
 
 def test_progress_bar_shows_share_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = iter([0.0, 10.0, 10.0, 10.0, 20.0])
+    now = iter([0.0, 5.0, 10.0, 20.0])
     monkeypatch.setattr("benchmarks.data.mimic3.progress.time.monotonic", lambda: next(now))
     screen = Terminal()
     progress = Progress("CHARTEVENTS", 1000, show=True, stream=screen)

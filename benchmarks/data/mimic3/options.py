@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, Literal, Self, get_args, get_type_hints
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, Self
 
+from benchmarks.config_checks import ConfigError, problems, schema_of
 from benchmarks.data.settings import key
 
 
@@ -69,33 +70,22 @@ class MimicOptions:
     progress: bool = key(False, "print how far a pass over a table is")
 
     def __post_init__(self) -> None:
-        hints = get_type_hints(type(self))
-        for field in fields(self):
-            value, hint, rules = getattr(self, field.name), hints[field.name], field.metadata
-            if allowed := get_args(hint):
-                fits, wanted = isinstance(value, str) and value in allowed, "one of " + ", ".join(allowed)
-            elif hint is bool:
-                fits, wanted = isinstance(value, bool), "true or false"
-            else:
-                low, high = rules["minimum"], rules["maximum"]
-                if field.name == "threads":  # a system may not survive thousands
-                    high = max(16, os.cpu_count() or 1)
-                kinds = int if hint is int else (int, float)
-                fits = isinstance(value, kinds) and not isinstance(value, bool) and low <= value <= high
-                wanted = f"a {'whole ' * (hint is int)}number from {low:g} to {high:g}"
-            if not fits:
-                raise ValueError(f"{field.name} must be {wanted}; got {value!r}")
+        _check(asdict(self))
+        if self.threads > (most := max(16, os.cpu_count() or 1)):  # a system may not survive thousands
+            raise ConfigError(f"threads: got {self.threads}; wanted a whole number from 1 to {most}")
 
     @classmethod
     def of(cls, chosen: Mapping[str, Any]) -> Self:
         """From the config or the command line; a name that does not exist is an error."""
-        names = [field.name for field in fields(cls)]
-        unknown = sorted(set(chosen) - set(names))
-        if unknown:
-            raise ValueError(f"unknown option {', '.join(unknown)}; there are {', '.join(names)}")
+        _check(chosen)
         return cls(**chosen)
 
     def choices(self) -> dict[str, Any]:
         """The options that change the result (the others only change how fast it comes)."""
         engine = {"row_counts", "memory_gb", "threads", "progress"}
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in engine}
+
+
+def _check(chosen: Mapping[str, Any]) -> None:
+    if wrong := list(problems("", chosen, schema_of(MimicOptions))):
+        raise ConfigError("; ".join(wrong))

@@ -29,28 +29,24 @@ class Progress:
         """Count; the two are advanced from different threads, each only ever by one."""
         self.rows += rows
         self.done += done
-        if self.show and rows and time.monotonic() - self._printed >= self._every:
-            self._printed = time.monotonic()
-            self._print(self._running())
+        now = time.monotonic()
+        if self.show and rows and now - self._printed >= self._every:
+            self._printed, seconds, share = now, now - self._start, min(self.done / max(self.total, 1), 1.0)
+            bar = "#" * int(20 * share)
+            left = _clock(seconds * (1 - share) / share) if share else "?"
+            self._print(f"[{bar:<20}] {share:4.0%}  {self.rows:,} rows, {self.rows / seconds:,.0f} rows/s, {left} left")
 
     def finish(self) -> None:
         """The last line: what the whole pass took."""
         if self.show:
             seconds = time.monotonic() - self._start
-            self._print(
-                f"{self.rows:,} rows in {_clock(seconds)}, {self.rows / max(seconds, 1e-9):,.0f} rows/s", last=True
-            )
+            rate = self.rows / max(seconds, 1e-9)
+            self._print(f"{self.rows:,} rows in {_clock(seconds)}, {rate:,.0f} rows/s", end="\n")
 
-    def _running(self) -> str:
-        seconds, share = time.monotonic() - self._start, min(self.done / max(self.total, 1), 1.0)
-        bar = "#" * int(20 * share)
-        left = _clock(seconds * (1 - share) / share) if share else "?"
-        return f"[{bar:<20}] {share:4.0%}  {self.rows:,} rows, {self.rows / seconds:,.0f} rows/s, {left} left"
-
-    def _print(self, text: str, last: bool = False) -> None:
+    def _print(self, text: str, end: str = "") -> None:
         line = f"{self.label}: {text}"
         if self.stream.isatty():
-            print(f"\r{line:<100}", end="\n" if last else "", file=self.stream, flush=True)
+            print(f"\r{line:<100}", end=end, file=self.stream, flush=True)
         else:
             print(line, file=self.stream, flush=True)
 
