@@ -197,28 +197,22 @@ def explain(log: Path, results: Path, console: Console) -> None:
     """What failed, the end of its log, and what to do."""
     console.print("The run did not finish; finished work is kept and the same command goes on from here.", style="red")
     text = log.read_text(errors="replace")
-    failed = dict.fromkeys(re.findall(r"log: (\S+) \(check", text))  # Snakemake names the logs of failed jobs so
-    logs = {path: _read(path) for name in failed if (path := results.parents[1] / name).exists()}
+    # Snakemake names the logs of failed jobs so, with those of the scheduler behind a comma.
+    failed = dict.fromkeys(", ".join(re.findall(r"log: (.+) \(check", text)).split(", "))
+    paths = [path for name in failed if (path := results.parents[1] / name).is_file()]
+    logs = {path: path.read_text(errors="replace").strip() for path in paths}
     for path, tail in list(logs.items())[:3]:
-        console.print(f"\n{short(path)} {'ends with:' if tail else 'is empty: its command said nothing'}", style="bold")
+        console.print(f"\n{short(path)} {'ends with:' if tail else 'is empty: its command tail nothing'}", style="bold")
         console.print("\n".join(tail.splitlines()[-12:]), markup=False)
     if not any(logs.values()):
         console.print("\n".join(text.splitlines()[-25:]) or "Snakemake said nothing.", markup=False)
     for pattern, reason in KILLED.items():
         if re.search(pattern, text):
             console.print(f"\nA job {reason}.", style="red")
-    full = disk_is_full(results)
-    if any(FULL in tail for tail in (text, *logs.values())) or (not any((text, *logs.values())) and _few(results)):
+    full, everything = disk_is_full(results), "".join((text, *logs.values()))
+    if FULL in everything or (not everything and shutil.disk_usage(results).free < FEW):
         console.print(f"\n{full[0].upper()}{full[1:]}.", style="red", markup=False)
     console.print(f"\nSnakemake's log: {short(log)}")
-
-
-def _read(path: Path) -> str:
-    return path.read_text(errors="replace").strip()
-
-
-def _few(path: Path) -> bool:
-    return shutil.disk_usage(path).free < FEW
 
 
 def short(path: Path) -> str:

@@ -21,6 +21,7 @@ from benchmarks.study.cost import (
     around_trials,
     by_the_clock,
     expected,
+    of_chunk,
     part_of_mimic,
 )
 from benchmarks.study.plan import plan as all_chunks
@@ -46,14 +47,14 @@ def run(args: argparse.Namespace) -> int:
         known = c.seconds == c.seconds  # nan where the model was never measured
         each, total, most = (f"{c.seconds:.1f}", duration(c.trials * c.seconds), f"{c.peak_mb:.0f}") if known else "???"
         where, who = dataset_label(c.dataset), model_label(c.model)
-        cells = (where, who, c.jobs, c.trials, each, total, most, _source(c.scaled_from))
+        source = dataset_label(c.scaled_from) if c.scaled_from in data.names() else c.scaled_from
+        cells = (where, who, c.jobs, c.trials, each, total, most, source)
         shown.add_row(*map(str, cells))
     console.print(shown)
     if costs["scaled_from"].isin(data.names()).any():
         console.print("from: not measured on this data set, but on that one, and scaled by their sizes.")
     seconds, jobs, trials = (costs["trials"] * costs["seconds"]).sum(), costs["jobs"].sum(), costs["trials"].sum()
-    of_trial = {(c.dataset, c.model): c.seconds for c in costs.dropna().itertuples()}
-    chunks = [len(c.trials) * of_trial.get((c.dataset, c.model), 0.0) for c in all_chunks(config)]
+    chunks = [of_chunk(config, chunk, MEASURED) for chunk in all_chunks(config)]
     clock = by_the_clock(chunks, args.cores)
     memory = costs["peak_mb"].fillna(0).max() * args.cores
     disk = jobs * STATE_MB + trials * ROW_MB + 5 * len(data.names())
@@ -73,7 +74,3 @@ def run(args: argparse.Namespace) -> int:
             f"{SCORE_MB} MB to score the chosen models."
         )
     return 0
-
-
-def _source(scaled_from: str) -> str:
-    return dataset_label(scaled_from) if scaled_from in data.names() else scaled_from

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import time
+from base64 import urlsafe_b64encode
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -23,6 +24,10 @@ from benchmarks.study.store import Store, nothing_known, read_journal, sentences
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+# One output of each kind of job that starts from something else than another job's output, or whose rerun is cheap.
+MADE = ("data/*.json", "mimic3/cohort.json", "mimic3/build.json", "simulation/*.npz", "trials/*/*/*.parquet")
+MADE += ("chosen/*/*.json", "cells.csv")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,12 +57,12 @@ def run(args: argparse.Namespace) -> int:
     _check_targets(args.targets, config.run)
     if args.profile is None:  # else the GPU is on other nodes
         _check_device(config.device)
-    _check_known(config.known)
     results = directory / "results" / config.run
     with _lock(results):
         _snakemake.release_stale_lock(directory, console)
         _throw_away(results, args.fresh, config)
         _forget_failed(results)
+        _forget_unrecorded(directory, results, config, console)
         _announce(results, config, console)
         return _run(args, config, results, console)
 
@@ -78,14 +83,6 @@ def _rules_text() -> str:
     return "\n".join(
         path.read_text() for path in (ROOT / "workflow" / "Snakefile", *(ROOT / "workflow").rglob("*.smk"))
     )
-
-
-def _check_known(folder: str) -> None:
-    if folder and not (Path(folder) / "trials.parquet").is_file():
-        raise RunError(
-            f"known: {folder} holds no trials.parquet; name the folder of a finished run, such as results/reference, "
-            "as it is seen from the clone"
-        )
 
 
 def _check_device(name: str) -> None:
@@ -118,6 +115,24 @@ def _forget_failed(results: Path) -> None:
         last = {trial.pair: trial.status for trial in read_journal(path)}
         if "failed" in last.values():
             path.with_suffix(".parquet").unlink(missing_ok=True)
+
+
+def _forget_unrecorded(directory: Path, results: Path, config: Config, console: Console) -> None:
+    """Delete outputs that Snakemake has no record of: whether they are as the configuration asks, it could not tell.
+
+    It writes its records when it sees a job end, so there is none for a job that outlived it, nor for copied results.
+    """
+    records = directory / ".snakemake" / "metadata"
+    found = [path for pattern in MADE for path in results.glob(pattern)]
+    if plan.raw_tables(config, results) is None:  # then MIMIC could not be built again
+        found = [path for path in found if not path.is_relative_to(results / "mimic3") and path.stem not in plan.MIMIC]
+    names = {path: urlsafe_b64encode(str(path.relative_to(directory)).encode()).decode() for path in found}
+    if unrecorded := [path for path, name in names.items() if not (records / name).is_file()]:
+        console.print(
+            f"Making {len(unrecorded)} files again that Snakemake has no record of; finished trials are kept."
+        )
+    for path in unrecorded:
+        path.unlink()
 
 
 def _announce(results: Path, config: Config, console: Console) -> None:
@@ -179,8 +194,8 @@ def _run(args: argparse.Namespace, config: Config, results: Path, console: Conso
                 f"{failed} trials failed; the same command tries them again, --keep-failed goes on with them as rows."
             )
         return 1
-    _conclude(config, results, watch, time.monotonic() - started, console)
-    return 0
+    as_asked = _conclude(config, results, watch, time.monotonic() - started, console)
+    return 0 if as_asked or args.targets else 1
 
 
 def _profile(name: str) -> list[str]:
@@ -193,7 +208,8 @@ def _profile(name: str) -> list[str]:
     return ["--workflow-profile", str(folder.resolve())]
 
 
-def _conclude(config: Config, results: Path, watch: status.Watch, seconds: float, console: Console) -> None:
+def _conclude(config: Config, results: Path, watch: status.Watch, seconds: float, console: Console) -> bool:
+    """Say what was made, and whether it is what the configuration asks for."""
     console.print(f"Done in {status.duration(seconds)}: {status.headline(watch.entries())}.")
     for missing in status.missing(results, config):
         console.print(f"  without {missing}", style="yellow")
@@ -218,3 +234,5 @@ def _conclude(config: Config, results: Path, watch: status.Watch, seconds: float
             console.print(
                 f"  {len(texts)} in all: delete {short(results)}/trials.parquet, chosen and scores, run again"
             )
+            return False
+    return True

@@ -29,6 +29,7 @@ run = run_sub_verb
 def add_arguments(parser: ArgumentParser) -> None:
     """A run's folder and a key; gather takes the run as a whole."""
     parts = {
+        "known": ("", known),
         "data": ("DATASET", data_set),
         "splits": ("DATASET", splits),
         "tune": ("DATASET/MODEL/CHUNK", tune),
@@ -49,6 +50,19 @@ def _adds(step: str, form: str) -> Callable[[ArgumentParser], None]:
         parser.set_defaults(step=step, form=form, key="")
 
     return add
+
+
+def known(args: Namespace) -> int:
+    """Stop if no trial can be taken from the run that the configuration names under `known`."""
+    from benchmarks.study import store
+    from benchmarks.study.status import available
+
+    _, config = _job(args)
+    trials = store.Store(args.folder, config)
+    pairs = ((name, model) for name in available(args.folder, config) for model in plan.models_for(config, name))
+    if why := store.nothing_known(trials, [trials.preview(*pair) for pair in pairs]):
+        raise ValueError(why)
+    return 0
 
 
 def data_set(args: Namespace) -> int:
@@ -195,8 +209,7 @@ def _job(args: Namespace, parts: int | None = None) -> tuple[list[str], Config]:
     prepare.begin(args.folder)
     config = Config.of_run(args.folder)
     privacy.close(args.folder)
-    now = plan.digest(config, args.step, args.key)
-    if args.expect not in (None, now):
+    if args.expect and args.expect != (now := plan.digest(config, args.step, args.key)):
         raise ValueError(
             f"{args.folder / 'config.json'} or the code has changed since the workflow was started (--expect "
             f"{args.expect}, now {now}); give the run's command again"

@@ -16,6 +16,8 @@ from benchmarks.config import Config
 if TYPE_CHECKING:
     import pandas as pd
 
+    from benchmarks.study.plan import Chunk
+
 # Mean CPU seconds and largest peak memory (MB) of trials of full length on one thread, per data set and model:
 # benchmarks/studies/costs.py, and mimic_costs.py for MIMIC and MIMIC-SEQ.
 MEASURED = Path(__file__).with_name("measured_costs.csv")
@@ -41,6 +43,7 @@ class Cost(NamedTuple):
     scaled_from: str  # empty if this data set was measured, else the one that the numbers come from
 
 
+@cache
 def read(path: Path = MEASURED) -> dict[str, dict[str, tuple[float, float]]]:
     """Model -> data set -> mean seconds and peak memory; without pandas, which would take a second to load."""
     table: dict[str, dict[str, tuple[float, float]]] = {}
@@ -50,12 +53,9 @@ def read(path: Path = MEASURED) -> dict[str, dict[str, tuple[float, float]]]:
     return table
 
 
-_measured = cache(read)
-
-
 def trial(config: Config, dataset: str, model: str, path: Path = MEASURED) -> Cost:
     """What a trial of this run costs: of this data set, or of the nearest in size, whose seconds grow with size."""
-    measured = _measured(path).get(model, {})
+    measured = read(path).get(model, {})
     if not measured:
         return Cost(math.nan, math.nan, "not measured")
     size = SIZES.get(dataset, 10_000)
@@ -105,6 +105,12 @@ def trials_in(seconds: float, config: Config, dataset: str, model: str) -> int:
     return UNMEASURED_CHUNK if math.isnan(each) else max(1, round(seconds / max(each, 1e-3)))
 
 
+def of_chunk(config: Config, chunk: Chunk, path: Path = MEASURED) -> float:
+    """Expected seconds of a tuning job; 0 where nothing was measured."""
+    seconds = trial(config, chunk.dataset, chunk.model, path).seconds
+    return 0.0 if math.isnan(seconds) else len(chunk.trials) * seconds
+
+
 def by_the_clock(jobs: Iterable[float], cores: int) -> float:
     """Seconds until the last job ends, the longest begun first, each with its start-up."""
     free = [0.0] * cores
@@ -120,9 +126,9 @@ def opening(config: Config, cores: int | None, run: Path) -> Iterator[str]:
 
     without = [name for name in config.datasets if name in plan.MIMIC and plan.raw_tables(config, run) is None]
     names = [name for name in config.datasets if name not in without]
-    jobs = [len(c.trials) * trial(config, c.dataset, c.model).seconds for c in plan.plan(config, names)]
-    hours = by_the_clock([0.0 if math.isnan(seconds) else seconds for seconds in jobs], cores or 1) / 3600
-    trials = sum(len(c.trials) for c in plan.plan(config, names))
+    chunks = plan.plan(config, names)
+    hours = by_the_clock([of_chunk(config, chunk) for chunk in chunks], cores or 1) / 3600
+    trials = sum(len(chunk.trials) for chunk in chunks)
     labels = ", ".join(data.module(name).LABEL for name in names)
     yield (
         f"Tier {config.tier}: {len(config.models)} models on {labels}, {trials} trials; about {hours:.1f} h on "

@@ -344,7 +344,8 @@ def read_known(folder: Path, dataset: str, model: str, damaged: list[str] | None
     path = folder / "trials.parquet"
     if not path.is_file():
         raise FileNotFoundError(
-            f"known: {folder} holds no trials.parquet; name the folder of a finished run, such as results/reference"
+            f"known: {folder} holds no trials.parquet; name the folder of a finished run, such as results/reference, "
+            "as it is seen from the clone"
         )
     for table in (path, folder / FURTHER):
         if table.is_file():

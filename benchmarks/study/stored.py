@@ -171,7 +171,7 @@ def _tables(results: Results) -> Iterator[str]:
     planned = read_csv(results.path / "planned.csv")
     convention = str(results.config["evaluation"]["convention"])
     with tempfile.TemporaryDirectory() as folder:
-        gather(results.conventions, results.trials, convention, planned, Path(folder))
+        gather(results.conventions, results.trials, convention, planned, Path(folder), results.reference)
         for name, keys in (("scores", [*TEST[:-1], "split"]), ("cells", CELL), ("tests", TEST)):
             kept, again = (read_table(where / f"{name}.csv") for where in (results.path, Path(folder)))
             yield from differing(f"{name}.csv", kept, again, keys, ROUNDED)

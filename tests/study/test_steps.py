@@ -1,6 +1,8 @@
 """The steps of the workflow: each reads a run's folder, refuses a stale configuration, and leaves whole files alone."""
 
 import json
+import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -9,7 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import ROOT
 
-from benchmarks import data
+from benchmarks import data, numerics
 from benchmarks.__main__ import main
 from benchmarks.config import Config, resolve
 from benchmarks.data.splits import Split
@@ -156,6 +158,29 @@ def test_who_trains_on_a_gpu_asks_for_one(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
         jobs = done.stdout.split("\nrule ")[1:]
         assert {job.split(":")[0] for job in jobs if "gpu=1" in job} == asked, done.stdout
+
+
+def test_snakemake_stops_where_nothing_can_be_taken(tmp_path: Path) -> None:
+    """As on a GPU workstation, whose rows are others than the reference's; a shell knows nothing of our numerics."""
+    (tmp_path / "tiny.yaml").write_text(json.dumps(CONFIG.plain() | {"tier": "paper", "datasets": ["metabric"]}))
+    words = [
+        "-m",
+        "snakemake",
+        "--cores",
+        "1",
+        "--directory",
+        str(tmp_path),
+        "--configfile",
+        str(tmp_path / "tiny.yaml"),
+    ]
+    words += ["--config", "device=cuda", "known=results/reference", "models=[soden]"]
+    shell = {k: v for k, v in os.environ.items() if k not in (numerics.VARIABLE, *numerics.PORTABLE)}
+    done = subprocess.run([sys.executable, *words], cwd=ROOT, env=shell, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert re.search(r"no trial of .*results/reference can be taken \(1000 trials: the .*device", done.stderr), (
+        done.stderr
+    )
+    assert not (tmp_path / "results" / "tiny" / "data").exists()
 
 
 @pytest.mark.parametrize(

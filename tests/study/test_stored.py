@@ -21,6 +21,7 @@ from benchmarks.study.store import CODES
 CONFIG = {
     "run": "tiny", "datasets": ["simulated"], "models": ["cox", "deepsurv", "soden"], "splits": {"simulated": 2},
     "trials": 3, "chunk": 3, "training": {"max_epochs": 2}, "device": "cpu", "data": {"simulated_n": 150},
+    "compare_with": "deepsurv",
 }  # fmt: skip
 
 

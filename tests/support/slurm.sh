@@ -1,9 +1,7 @@
 #!/usr/bin/env bash
-# Brings up a one-node Slurm from Debian's packages (root needed), runs the quick tier through its profile, cancels one
-# tuning job on the way and checks that the run ends well. Usage: tests/support/slurm.sh [configfile]
+# Brings up a one-node Slurm from Debian's packages (root needed) and runs the test of the Slurm profile on it.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-CONFIG=${1:-}
 PYTHON=${PYTHON:-$PWD/.venv/bin/python}
 [ "$(id -u)" = 0 ] || { echo "skipped: starting Slurm needs root"; exit 77; }
 command -v apt-get >/dev/null || { echo "skipped: needs Debian's packages"; exit 77; }
@@ -47,21 +45,4 @@ CONF
   for _ in $(seq 30); do sinfo -h -o %T 2>/dev/null | grep -qE 'idle|mixed|alloc' && break; sleep 0.5; done
 fi
 sinfo
-
-WORK=$(mktemp -d)
-CANCELLED=""
-"$PYTHON" -m snakemake --workflow-profile workflow/profiles/slurm --slurm-status-command squeue --directory "$WORK" \
-  ${CONFIG:+--configfile "$CONFIG"} --config tier=quick run=slurm > "$WORK/snakemake.log" 2>&1 &
-RUN=$!
-while kill -0 $RUN 2>/dev/null; do
-  if [ -z "$CANCELLED" ]; then  # the first tuning job that runs is cancelled once
-    JOB=$(squeue -h -t R -o '%i %k' | awk '/tune/{print $1; exit}')
-    if [ -n "$JOB" ]; then scancel "$JOB" && CANCELLED=$JOB && echo "cancelled job $JOB"; fi
-  fi
-  sleep 1
-done
-wait $RUN || { tail -40 "$WORK/snakemake.log"; exit 1; }
-[ -n "$CANCELLED" ] || { echo "no tuning job was seen to cancel"; exit 1; }
-grep -q "Trying to restart job" "$WORK/snakemake.log" || { echo "the cancelled job was not tried again"; exit 1; }
-ls -l "$WORK"/results/slurm/scores.csv
-echo "slurm: the run ended well although job $CANCELLED was cancelled; results in $WORK"
+exec "$PYTHON" -m pytest -q -n 0 tests/workflow/test_cluster.py -k slurm -m slow

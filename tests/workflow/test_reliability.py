@@ -87,8 +87,11 @@ def test_an_empty_log_of_a_job_is_said_to_be_empty(tmp_path: Path) -> None:
     assert "a.log is empty: its command said nothing" in text
     assert "syntax error near `('" in text  # the shell's words, which only Snakemake's log has
     (results / "a.log").write_text("one\ntwo\n")
-    text = explained(results, FAILED)
-    assert "a.log ends with:\none\ntwo\n" in text
+    (results / "7.log").write_text("killed\n")
+    for log in (FAILED, FAILED.replace("a.log", f"a.log, {results / '7.log'}")):  # of a job here, of one sent to Slurm
+        text = explained(results, log)
+        assert "a.log ends with:\none\ntwo\n" in text
+    assert "7.log ends with:\nkilled\n" in text
     assert "No space" not in text
 
 

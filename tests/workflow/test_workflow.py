@@ -135,6 +135,15 @@ def test_another_chunk_size_in_the_same_folder_counts_no_trial_twice(undisturbed
 
 
 @pytest.mark.slow
+def test_without_snakemakes_notes_a_changed_configuration_is_followed(undisturbed: Path, tmp_path: Path) -> None:
+    """As where results were copied without .snakemake, whose records alone tell Snakemake what has changed."""
+    shutil.copytree(undisturbed / "results", tmp_path / "results")
+    done = run(tmp_path, training={"max_epochs": 3})
+    assert "files again that Snakemake has no record of; finished trials are kept" in done.stdout
+    assert pd.read_parquet(tmp_path / "results" / "tiny" / "trials.parquet")["epochs"].max() == 3
+
+
+@pytest.mark.slow
 def test_damaged_files_are_named_and_lost_ones_made_again(undisturbed: Path, tmp_path: Path) -> None:
     run(tmp_path, chunk=1)
     results = tmp_path / "results" / "tiny"

@@ -70,9 +70,7 @@ def tables_of_trials(wildcards):
 
 def longest_first(wildcards):
     """Expected seconds of a tuning job as its priority: what is long starts early, so that no core waits at the end."""
-    seconds = cost.trial(study, wildcards.dataset, wildcards.model).seconds
-    trials = plan.chunk_of(study, *wildcards).trials
-    return 0 if math.isnan(seconds) else round(seconds * len(trials))
+    return round(cost.of_chunk(study, plan.chunk_of(study, *wildcards)))
 
 
 def tuning_memory(wildcards, attempt):
