@@ -123,16 +123,17 @@ def opening(config: Config, cores: int | None, run: Path) -> Iterator[str]:
     """What a run is about to do, how long that takes, and what is left out."""
     from benchmarks import data
     from benchmarks.study import plan
+    from benchmarks.study.status import duration
 
     without = [name for name in config.datasets if name in plan.MIMIC and plan.raw_tables(config, run) is None]
     names = [name for name in config.datasets if name not in without]
     chunks = plan.plan(config, names)
-    hours = by_the_clock([of_chunk(config, chunk) for chunk in chunks], cores or 1) / 3600
+    seconds = by_the_clock([of_chunk(config, chunk) for chunk in chunks], cores or 1)
     trials = sum(len(chunk.trials) for chunk in chunks)
     labels = ", ".join(data.module(name).LABEL for name in names)
     yield (
-        f"Tier {config.tier}: {len(config.models)} models on {labels}, {trials} trials; about {hours:.1f} h on "
-        f"{cores or 'one'} cores if all is new. Results go to {run}/."
+        f"Tier {config.tier}: {len(config.models)} models on {labels}, {trials} trials; about {duration(seconds)} "
+        f"on {cores or 'one'} cores if all is new. Results go to {run}/."
     )
     if without:
         labels = " and ".join(data.module(name).LABEL for name in without)

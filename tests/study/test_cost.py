@@ -1,6 +1,7 @@
 """What a run is said to cost: from measured means, by arithmetic anybody can redo."""
 
 import math
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -158,3 +159,15 @@ def test_on_many_cores_the_paper_waits_for_no_long_job() -> None:
     jobs = [len(c.trials) * cost.trial(PAPER, c.dataset, c.model).seconds for c in plan.plan(PAPER)]
     assert cost.by_the_clock(jobs, 400) < 15 * 60
     assert sum(seconds < 30 for seconds in jobs) < 0.1 * len(jobs)
+
+
+def test_the_first_lines_say_what_is_run_for_how_long_and_without_what(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MIMIC_III", raising=False)
+    what, without, small, _ = cost.opening(PAPER, 8, Path("results/paper"))
+    assert re.match(r"Tier paper: 8 models on SUPPORT, METABRIC, 14020 trials; about \d+ min on 8 cores", what)
+    assert without.startswith("Without MIMIC and MIMIC-SEQ: the tables of MIMIC-III need credentialed access")
+    assert "`make quick`, or --config tier=quick" in small
+    monkeypatch.setenv("MIMIC_III", "there")
+    lines = list(cost.opening(PAPER, 8, Path("results/paper")))
+    assert re.search(r"MIMIC, MIMIC-SEQ, 20525 trials; about \d+\.\d h on 8 cores", lines[0])
+    assert not any(line.startswith("Without") for line in lines)
