@@ -25,6 +25,8 @@ SHOWN = {
     "reference": ("headline.png", "simulation.png", "enough_support.png", "enough_metabric.png"),
     "beyond": ("heat_map.png",),
 }  # by README and docs
+FOLDERS = ("figures/reference", "figures/beyond", "results/reference/tables")  # nothing else is kept in these
+LIBRARY = Path("figures/reference/library.png")  # by examples/quickstart.py
 LARGEST = 3_000_000  # bytes of the page
 
 
@@ -56,15 +58,21 @@ def main() -> int:
             make(name, out)
         made = [path for path in sorted(out.rglob("*")) if path.is_file()]
         changed = [path for path in made if _bytes(ROOT / path.relative_to(out)) != path.read_bytes()]
+        names = {path.relative_to(out) for path in made}
+        kept = {path.relative_to(ROOT) for folder in FOLDERS for path in (ROOT / folder).iterdir()}
+        stale = sorted(kept - names - {LIBRARY})
         if "--check" not in sys.argv:
             for path in changed:
                 target = ROOT / path.relative_to(out)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(path, target)
-        for path in changed:
-            print(path.relative_to(out))
-    print(f"{len(changed)} of {len(made)} kept tables, pages and figures {'differ' if changed else 'are up to date'}")
-    return int(bool(changed) and "--check" in sys.argv)
+            for name in stale:
+                (ROOT / name).unlink()
+        differ = [path.relative_to(out) for path in changed] + stale
+        for name in differ:
+            print(name)
+    print(f"{len(differ)} of {len(made)} kept tables, pages and figures {'differ' if differ else 'are up to date'}")
+    return int(bool(differ) and "--check" in sys.argv)
 
 
 def _bytes(path: Path) -> bytes:

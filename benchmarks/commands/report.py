@@ -117,13 +117,16 @@ def run(args: argparse.Namespace) -> int:
     if (results.path / MANIFEST).is_file() and (changed := list(manifest_differences(results.path))):
         raise ValueError(f"{results.name} is not as it was kept: {changed[0]}; `reference seal` if that was on purpose")
     drawn = results.path.parents[1] / "figures" / results.name
-    if args.out is None and results.path in [ROOT / "results" / name for name in KEPT_RUNS]:
+    kept = results.path in [ROOT / "results" / name for name in KEPT_RUNS]
+    if kept and args.out is None:
         raise ValueError(f"results/{results.name} belongs to the project: say with --out where the report goes")
     privacy.close(results.path)
     parts = args.parts or ([] if args.crate else list(PARTS))
     folder = args.out or results.path
-    if args.out and ("figures" in parts or (args.out / "figures").is_dir()):
+    if args.out and (kept or "figures" in parts or (args.out / "figures").is_dir()):
         drawn = args.out / "figures"
+        if "page" in parts and not drawn.is_dir():  # of kept runs the repository has no pictures, but PDFs
+            parts = [*parts, "figures"]
     if "tables" in parts:
         tables(results, folder / "tables", args.pdf)
     if "figures" in parts:
