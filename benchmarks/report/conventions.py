@@ -18,10 +18,7 @@ FAMILIES: dict[str, tuple[Key, ...]] = {
         ("published", "antolini", ""),
         *(("published", "uno", g) for g in TRUNCATIONS),
     ),
-    "Brier score": (
-        *(("published", "ibs", g) for g in TRUNCATIONS),
-        *(("text", "ibs", g) for g in TRUNCATIONS),
-    ),
+    "Brier score": (*(("published", "ibs", g) for g in TRUNCATIONS), *(("text", "ibs", g) for g in TRUNCATIONS)),
     "Binomial log-likelihood": (
         *(("published", "ibll", g) for g in TRUNCATIONS),
         *(("text", "ibll", g) for g in TRUNCATIONS),

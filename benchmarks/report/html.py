@@ -26,7 +26,7 @@ from benchmarks.results.tidy import PAPER_METRICS, TRUNCATIONS
 TEMPLATE = Path(__file__).with_name("template")
 BEYOND_FIGURES = ("critical_difference", "heat_map")  # where there are models beyond the paper's, in their section
 DEVIATION_FIGURES = ("deviations",)
-MIME = {".png": "image/png", ".svg": "image/svg+xml"}
+MIME = {".svg": "image/svg+xml", ".png": "image/png", ".pdf": "application/pdf"}
 
 
 @dataclass(frozen=True)
@@ -125,14 +125,17 @@ def read_figures(folder: Path) -> tuple[Context | None, list[Context], dict[str,
 
 
 def _figure(folder: Path, entry: Context) -> Context:
-    for name in entry["files"]:
-        path = folder / name
-        if path.suffix in MIME and path.is_file():
-            content = base64.b64encode(path.read_bytes()).decode()
-            return {**entry, "uri": f"data:{MIME[path.suffix]};base64,{content}"}
-    raise FileNotFoundError(
-        f"figure {entry['name']} has no PNG or SVG in {folder}; draw it again with `python -m benchmarks figures`"
-    )
+    """The entry of index.json with its picture, and its PDF to download, as data URIs."""
+    uris = {
+        path.suffix: f"data:{MIME[path.suffix]};base64,{base64.b64encode(path.read_bytes()).decode()}"
+        for name in entry["files"]
+        if (path := folder / name).suffix in MIME and path.is_file()
+    }
+    if not (picture := uris.get(".svg") or uris.get(".png")):
+        raise FileNotFoundError(
+            f"figure {entry['name']} has no PNG or SVG in {folder}; draw it again with `python -m benchmarks report`"
+        )
+    return {**entry, "uri": picture, "pdf": uris.get(".pdf", "")}
 
 
 def data_rows(run: Results) -> list[Context]:

@@ -7,39 +7,16 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks.report.agreement import (
-    CELL,
-    NO_VERDICT,
-    NOT_RUN,
-    VERDICTS,
-    counts,
-    signed_differences,
-    tally,
-)
+from benchmarks.report.agreement import CELL, NO_VERDICT, NOT_RUN, VERDICTS, counts, signed_differences, tally
 from benchmarks.report.claims.check import NOT_ONCE, ONCE, SIMULATED, UNTESTED, statements
 from benchmarks.report.claims.check import VERDICTS as CLAIM_VERDICTS
 from benchmarks.report.conventions import Comparison, summary
 from benchmarks.report.grid import metric_grid, other_metrics
 from benchmarks.report.latex import PAPER_SPLITS, PAPER_TRIALS
-from benchmarks.report.wording import (
-    Effort,
-    arrow,
-    cell_values,
-    effort,
-    known,
-    plural,
-    uneven,
-)
+from benchmarks.report.wording import Effort, arrow, cell_values, effort, known, plural, uneven
 from benchmarks.results import counting, pool
 from benchmarks.results.folder import Results
-from benchmarks.results.names import (
-    DATASETS,
-    dataset_label,
-    in_order,
-    metric_label,
-    model_label,
-    model_order,
-)
+from benchmarks.results.names import DATASETS, dataset_label, in_order, metric_label, model_label, model_order
 from benchmarks.results.ranks import Ranking, rankings
 from benchmarks.results.replications import NEEDED, enough, how_many, replication_folders
 from benchmarks.results.statistics import ALPHA

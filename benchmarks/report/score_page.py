@@ -18,13 +18,7 @@ COLUMNS = [(metric, g_tau) for metric in ("ctd", "ibll", "ibs") for g_tau in TRU
 
 
 def page(
-    reference: Results,
-    dataset: Dataset,
-    name: str,
-    label: str,
-    cells: pd.DataFrame,
-    tests: pd.DataFrame,
-    between: str,
+    reference: Results, dataset: Dataset, name: str, label: str, cells: pd.DataFrame, tests: pd.DataFrame, between: str
 ) -> str:
     """One self-contained page; same scores, same bytes."""
     by_key = {(c["model"], c["metric"], c["g_tau"]): c for c in cells[cells["table"] == "beyond"].to_dict("records")}

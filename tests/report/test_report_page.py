@@ -12,12 +12,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import ROOT
 from scipy import stats
 from support.run_folder import write_run
 
 from benchmarks.commands import report as command
 from benchmarks.report import cells, html, page_context
-from benchmarks.report.agreement import judge
+from benchmarks.report.agreement import Yardstick, agreement, judge
 from benchmarks.report.claims.check import check_claims
 from benchmarks.report.html import Report, build, read_figures
 from benchmarks.report.page_context import LINKS
@@ -40,6 +41,7 @@ def figures(folder: Path) -> Path:
         (folder / f"{name}.png").write_bytes(PIXEL)
         entry = {"name": name, "files": [f"{name}.pdf", f"{name}.png"], "caption": f"Caption of {name}."}
         entries.append(entry | {"alt": f"What {name} shows.", "sources": ["cells.csv"]})
+    (folder / "headline.pdf").write_bytes(b"%PDF")
     index = {"figures": entries, "absent": {"cost": "no trials"}}
     (folder / "index.json").write_text(json.dumps(index))
     return folder
@@ -148,7 +150,30 @@ def test_the_first_screen_counts_verdicts_and_says_what_the_run_lacks(tmp_path: 
     assert "No verdict yet" not in first  # such a run gets none, with any number of replications
     assert "3 trials per split instead of 100" in first
     assert "Caption of headline." in first
+    assert re.findall(r'<a download="(.*?)" href="(.*?)">PDF', text) == [
+        ("headline.pdf", "data:application/pdf;base64," + base64.b64encode(b"%PDF").decode())
+    ]
     assert "instead of 10;" not in first  # ten splits are the paper's own number
+
+
+def test_a_full_run_waits_for_its_replications_and_then_says_what_they_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    run, published = read_results(ROOT / "results" / "reference"), published_cells()
+    claims = check_claims(run, published)
+    for finished, waits in ((0, True), (5, False)):
+        by = Yardstick(replications=finished)
+        rows = agreement(published, run.cells, {}, by)
+        if finished:
+            searched = rows["why"] == "not among the replications"
+            rows = rows.mask(searched, rows.assign(verdict="close", why="", replications=finished))
+        monkeypatch.setattr(page_context, "enough", lambda n=finished: n == 5)
+        first = page_context.head(run, rows, claims)
+        assert first["waiting"] == waits
+        counted = {t["verdict"]: (t["n"], t["why"]) for t in first["tally"] if t["n"]}
+        yet = {"no verdict": (108, "0 of 5 replications")} if waits else {"close": (108, "")}
+        assert counted == {"reproduced": (18, ""), **yet, "not run": (113, "needs credentialed data")}
+        said = "have no verdict yet: it needs 5 replications of the whole search, of which 0 are finished"
+        assert (said in first["paragraph"]) == waits
+        assert ("Of the 108 values of models with a search, 108 close." in first["paragraph"]) != waits
 
 
 def test_data_that_are_not_real_are_marked_wherever_they_appear(tmp_path: Path) -> None:

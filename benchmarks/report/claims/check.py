@@ -174,10 +174,7 @@ def check_claims(run: Results, published: pd.DataFrame, replications: Sequence[R
     """
     ours, paper = Evidence(run.cells, run), Evidence(published)
     others = [Evidence(other.cells, other) for other in replications]
-    return pd.DataFrame(
-        [_row(s, d, ours, paper, others) for s in statements() for d in s.sets],
-        columns=COLUMNS,
-    )
+    return pd.DataFrame([_row(s, d, ours, paper, others) for s in statements() for d in s.sets], columns=COLUMNS)
 
 
 def kept_replications() -> list[Results]:

@@ -11,17 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from benchmarks.report.figures.scale import limits, margins
-from benchmarks.report.figures.style import (
-    G_TAU,
-    GREY,
-    Drawing,
-    NothingToDraw,
-    grid,
-    handle,
-    legend,
-    look,
-    title,
-)
+from benchmarks.report.figures.style import G_TAU, GREY, Drawing, NothingToDraw, grid, handle, legend, look, title
 from benchmarks.report.figures.view import View
 from benchmarks.results.names import dataset_label, higher_is_better, metric_at_tau, model_label, model_order
 

@@ -10,14 +10,7 @@ from benchmarks.report.deviations import SWITCHES
 from benchmarks.report.figures.scale import arrow_at_edge, limits, margins
 from benchmarks.report.figures.style import G_TAU, VERMILION, Drawing, NothingToDraw, grid, title
 from benchmarks.report.figures.view import View
-from benchmarks.results.names import (
-    VARIANTS,
-    dataset_label,
-    higher_is_better,
-    metric_at_tau,
-    model_label,
-    model_order,
-)
+from benchmarks.results.names import VARIANTS, dataset_label, higher_is_better, metric_at_tau, model_label, model_order
 from benchmarks.results.statistics import ALPHA
 
 METRICS = {name: f"gain in {metric_at_tau(name)}" for name in ("ctd", "ibll", "ibs")}

@@ -7,18 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from benchmarks.report.figures.scale import arrow_at_edge, limits, margins
-from benchmarks.report.figures.style import (
-    G_TAU,
-    GREY,
-    Drawing,
-    Look,
-    NothingToDraw,
-    grid,
-    handle,
-    legend,
-    look,
-    title,
-)
+from benchmarks.report.figures.style import G_TAU, GREY, Drawing, Look, NothingToDraw, grid, handle, legend, look, title
 from benchmarks.report.figures.view import View
 from benchmarks.results.counting import corrected_interval, gains
 from benchmarks.results.names import dataset_label, metric_at_tau, model_label, model_order

@@ -8,16 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from benchmarks.report.figures.style import (
-    G_TAU,
-    Drawing,
-    NothingToDraw,
-    grid,
-    handle,
-    heading,
-    legend,
-    look,
-)
+from benchmarks.report.figures.style import G_TAU, Drawing, NothingToDraw, grid, handle, heading, legend, look
 from benchmarks.report.figures.view import View
 from benchmarks.results.names import better, dataset_label, metric_at_tau, model_label, model_order
 from benchmarks.results.pool import LIST, draw_growth

@@ -10,15 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from benchmarks.report.figures.style import (
-    GREY,
-    Drawing,
-    NothingToDraw,
-    heading,
-    look,
-    panels,
-    title,
-)
+from benchmarks.report.figures.style import GREY, Drawing, NothingToDraw, heading, look, panels, title
 from benchmarks.report.figures.view import View
 from benchmarks.results.names import dataset_label, model_label, selected_by
 

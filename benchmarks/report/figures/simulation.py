@@ -8,16 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 
-from benchmarks.report.figures.style import (
-    BLACK,
-    BLUE,
-    VERMILION,
-    Drawing,
-    Look,
-    grid,
-    handle,
-    legend,
-)
+from benchmarks.report.figures.style import BLACK, BLUE, VERMILION, Drawing, Look, grid, handle, legend
 from benchmarks.report.figures.view import View
 from benchmarks.results.names import model_label
 
