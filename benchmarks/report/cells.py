@@ -15,7 +15,7 @@ import pandas as pd
 
 from benchmarks import data
 from benchmarks.report.latex import PAPER_SPLITS
-from benchmarks.report.provenance import hyper_text, trial_rows
+from benchmarks.report.provenance import hyper_text, trial_rows, used_hyper
 from benchmarks.report.wording import arrow, cell_values, effort, known, mean_and_error, number, slug, uneven
 from benchmarks.results.folder import Results
 from benchmarks.results.names import (
@@ -175,30 +175,22 @@ def _chosen(run: Results) -> dict[str, list[dict[str, Any]]]:
     """Data set and model -> the chosen trial of each split."""
     by_cell: dict[str, list[dict[str, Any]]] = {}
     behind = {pair: trial_rows(run, *pair) for pair in dict.fromkeys((c.dataset, c.model) for c in run.chosen)}
+    momentum = run.config["training"]["use_momentum"]
     for row in run.chosen:
+        series = row.dataset in data.names() and data.has_series(row.dataset)
         trial = behind[row.dataset, row.model].get((row.split, row.trial))
         by_cell.setdefault(f"{row.dataset}/{row.model}", []).append(
             {
                 "split": row.split,
                 "trial": f"{'none' if row.trial is None else row.trial} of {row.n_trials}",
                 "score": number(row.score, 4),
-                "hyper": hyper_text({k: v for k, v in row.hyper.items() if k not in unused(run, row.dataset)}),
+                "hyper": hyper_text(used_hyper(row.hyper, momentum, series)),
                 "seed": str(row.seed),
                 "identity": row.identity,
                 "code": trial["code"] if trial else "",
             }
         )
     return by_cell
-
-
-def unused(run: Results, dataset: str) -> set[str]:
-    """Hyper-parameters that are drawn for every trial and change nothing in this run."""
-    without = {"momentum": run.config["training"]["use_momentum"], "gru_width": _has_series(dataset)}
-    return {name for name, used in without.items() if not used}
-
-
-def _has_series(dataset: str) -> bool:
-    return dataset in data.names() and data.has_series(dataset)
 
 
 def as_script(content: Mapping[str, Any]) -> str:
