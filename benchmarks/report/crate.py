@@ -115,6 +115,8 @@ def graph(run: Results, files: Mapping[str, bytes]) -> list[Entity]:
         "result": refer(results),
     }
     date = str(citation["date-released"])
+    if "run/commits.csv" in files:  # a kept run, older than the workflow it is packed with
+        action["description"] += "; run/commits.csv names the commits of the code that made them"
     if (run.path / "trials").is_dir():  # it was made here
         times = [path.stat().st_mtime for path in run.path.rglob("*") if path.is_file() and path.suffix != ".zip"]
         date = moment(max(times))
