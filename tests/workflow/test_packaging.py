@@ -16,7 +16,6 @@ from zipfile import ZipFile
 import pytest
 import yaml
 from conftest import ROOT
-from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import soden
@@ -62,20 +61,8 @@ def pins(*names: str) -> dict[str, str]:
 def brought_along(names: Iterable[str]) -> dict[str, Distribution]:
     """The installed packages that these requirements need, themselves included."""
     installed = {canonicalize_name(dist.metadata["Name"]): dist for dist in distributions()}
-    found: dict[str, Distribution] = {}
-    waiting = [(canonicalize_name(Requirement(name).name), "") for name in names]
-    seen = set()
-    while waiting:
-        name, extra = waiting.pop()
-        if (name, extra) in seen:
-            continue
-        seen.add((name, extra))
-        found[name] = installed[name]
-        for text in installed[name].requires or ():
-            need = Requirement(text)
-            if need.marker is None or need.marker.evaluate({"extra": extra}):
-                waiting += [(canonicalize_name(need.name), part) for part in ("", *need.extras)]
-    return found
+    metadata = {name: {"requires_dist": dist.requires or ()} for name, dist in installed.items()}
+    return {name: installed[name] for name in lock().closure(names, metadata)}
 
 
 def test_every_pin_follows_from_a_direct_one() -> None:
