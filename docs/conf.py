@@ -7,7 +7,7 @@ numerics.set_up("native")  # before numpy is loaded: one thread, as everywhere
 from soden import __version__  # noqa: E402
 
 project = "soden"
-author = "the authors of soden"
+author = "The SODEN benchmark contributors"
 release = __version__
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_gallery.gen_gallery"]
 exclude_patterns = ["_build", "gallery/GALLERY_HEADER.rst"]

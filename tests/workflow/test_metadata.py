@@ -77,6 +77,7 @@ def test_authors_and_licence_are_the_same_everywhere(cff: dict[str, Any]) -> Non
     holder = f"Copyright (c) 2026 {author['name']}"
     assert holder in (ROOT / "LICENSE").read_text()
     assert holder in (ROOT / "NOTICE").read_text()
+    assert f'author = "{author["name"]}"' in (ROOT / "docs" / "conf.py").read_text()
     assert (ROOT / "LICENSE").read_text().startswith(f"{PROJECT['license']} License\n")
     assert cff["license"] == PROJECT["license"] == "MIT"
 
