@@ -29,12 +29,13 @@ if [ -n "${WHEELS:-}" ]; then
   cp "$WHEELS"/*.whl "$folder/srv/wheels"
   passed+=(PIP_FIND_LINKS=/srv/wheels)
 fi
-mount --bind /proc "$folder/proc"
-mount --bind /dev "$folder/dev"
-trap 'umount "$folder/dev" "$folder/proc"' EXIT
+# The machine's /proc and /dev are mounted in a namespace of its own, which ends with it: nothing is left mounted in FOLDER.
 # /usr/bin/python3 is Python 3.11 on Debian 12; nothing is named that a visitor would not type.
-env -i "${passed[@]}" chroot "$folder" sh -ec "
-  cd /srv
-  git -c advice.detachedHead=false clone -q soden.bundle soden
-  cd soden
-  make $target"
+env -i "${passed[@]}" unshare --mount sh -ec '
+  mount --bind /proc "$1/proc"
+  mount --bind /dev "$1/dev"
+  exec chroot "$1" sh -ec "
+    cd /srv
+    git -c advice.detachedHead=false clone -q soden.bundle soden
+    cd soden
+    make $2"' sh "$folder" "$target"
