@@ -1,4 +1,4 @@
-"""What the arena asks of a competitor beyond being a survival model: names, a search space, how it is chosen."""
+"""The base class of all competitors: names, search space, and what their best trial is chosen by."""
 
 from __future__ import annotations
 

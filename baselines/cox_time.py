@@ -79,7 +79,7 @@ class CoxTime(NeuralModel, Competitor):
         return softplus(g_control - g_case).mean()
 
     def state(self) -> dict[str, Any]:
-        """As every neural model's, Breslow's estimate included."""
+        """The state of a neural model, with Breslow's estimate."""
         self._baseline()
         return super().state()
 

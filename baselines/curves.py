@@ -1,4 +1,4 @@
-"""What the models without a network share: curves that are step functions, and states that are nobody else's."""
+"""What the models without a network share: step functions as survival curves, and the check of a saved state."""
 
 from __future__ import annotations
 

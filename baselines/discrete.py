@@ -29,7 +29,7 @@ def make_cuts(time: FloatArray, intervals: int) -> FloatArray:
 def interval_labels(time: FloatArray, event: BoolArray, cuts: FloatArray) -> tuple[IntArray, BoolArray]:
     """Index of the cut a subject belongs to: events go to the right end of their interval, censorings to the left.
 
-    Whoever outlives the last cut is censored there.
+    A subject observed beyond the last cut is censored there.
     """
     event = event & (time <= cuts[-1])
     right = np.searchsorted(cuts, time, side="left")

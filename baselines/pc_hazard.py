@@ -44,7 +44,7 @@ class PCHazard(NeuralModel, Competitor):
         return Network(encoder, self.hyper, outputs=len(prepared["cuts"]) - 1)
 
     def targets(self, data: SurvivalData) -> tuple[Tensor, ...]:
-        """Of each subject: its interval, how many widths it spent there, its event."""
+        """For each subject: its interval, the share of the interval it was observed, its event."""
         interval, part = self._place(data.time)
         return torch.as_tensor(interval), *(torch.as_tensor(v, dtype=torch.float32) for v in (part, data.event))
 

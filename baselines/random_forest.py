@@ -106,8 +106,8 @@ class RandomForest(Competitor):
 def coarse(time: FloatArray, event: BoolArray) -> FloatArray:
     """Times on TIMES quantiles of the event times: events go up to the next one, censorings down to the last one.
 
-    So nobody is counted among those at risk at a time they did not reach. Whoever is censored before the first event
-    never is at risk, wherever before it.
+    No subject is then counted as at risk at a time it did not reach. A subject censored before the first event is never
+    at risk, so its time before that event does not matter.
     """
     grid = np.unique(np.quantile(time[event], np.linspace(0, 1, TIMES), method="higher"))
     up, down = np.searchsorted(grid, time, side="left"), np.searchsorted(grid, time, side="right") - 1

@@ -1,9 +1,9 @@
 """SODEN, SODEN-PH and SODEN-Cox as competitors: stopped and selected by the figure that the authors' code prints.
 
-That code floors the hazard's two factors apart and cuts x beta in Lambda alone. A factor below its floor then adds to
-the likelihood what the other one takes from nothing, and large learning rates find that: of ten splits of SUPPORT two
-ended at an NLL of -3 and -5, where the published mean is .702. So the factors are floored together, as Section 3.2
-reads and as the published numbers must have come out; `nll: authors` is theirs to the letter.
+That code floors the two factors of the hazard separately, and cuts x beta in Lambda alone. If one factor falls below
+its floor, log(lambda) is clamped but Lambda is not, so the likelihood grows without bound. Large learning rates find
+this: on two of ten splits of SUPPORT training ended at an NLL of -3 and -5, where the published mean is .702. Here the
+product of the factors is floored, as Section 3.2 says; `nll: authors` does what the authors' code does.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class _AsPublished(models.OdeModel, Competitor):
     authors_hazard: ClassVar[type[Hazard]]  # whose likelihood is floored as in the authors' code
 
     def prepare(self, train: SurvivalData) -> dict[str, Any]:
-        """Also which likelihood is meant."""
+        """Remember which likelihood the options ask for."""
         return super().prepare(train) | {"nll": getattr(self.options, "nll", "text")}
 
     def make_hazard(self, encoder: Encoder, width: int, layers: int) -> Hazard:
@@ -37,7 +37,7 @@ class _AsPublished(models.OdeModel, Competitor):
         return kind(encoder, width, layers)
 
     def average(self, terms: FloatArray, time: FloatArray, weight: FloatArray | None) -> float:
-        """As published, or the plain mean."""
+        """The validation loss: the mean over chunks, as published, or the plain mean."""
         return super().average(terms, time, weight) if self.prepared["nll"] == "text" else chunked_mean(terms, time)
 
 

@@ -104,7 +104,7 @@ class SumoNet(NeuralModel, Competitor):
         return nll_terms(softplus(z), self._log_hazard(z, dz), event)
 
     def _log_hazard(self, z: Tensor, dz: Tensor) -> Tensor:
-        """In logs, so that no product underflows before the floor is asked for."""
+        """The log of the hazard, as a sum of logs, so that no product underflows before the floor is applied."""
         log_lambda = dz.clamp(min=torch.finfo(dz.dtype).tiny).log() + logsigmoid(z) - float(np.log(self.prepared["sd"]))
         return log_lambda.clamp(min=float(np.log(FLOOR)))
 

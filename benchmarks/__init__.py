@@ -1,4 +1,4 @@
-"""The arena: data, splits, metrics, search, tests, tables, figures; `speed` times us against peers."""
+"""The benchmark: data, splits, metrics, search, statistics, tables, figures and page."""
 
 from pathlib import Path
 

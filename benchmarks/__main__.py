@@ -1,4 +1,4 @@
-"""`python -m benchmarks VERB`: everything the arena can do, one verb each. Verbs are imported only when called."""
+"""`python -m benchmarks VERB`: find the verb's file in `commands/`, read its arguments and run it."""
 
 from __future__ import annotations
 

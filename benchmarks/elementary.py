@@ -60,7 +60,7 @@ def _logsumexp(values: FloatArray, axes: Sequence[int], keepdim: bool = False) -
 
 @contextmanager
 def portable_functions() -> Iterator[None]:
-    """Inside, what a model predicts depends on its weights alone; with native numerics nothing is replaced."""
+    """Inside this block predictions have the same bits on every processor; native numerics replace nothing."""
     if numerics.mode() == "native":
         yield
         return

@@ -8,8 +8,8 @@ path that any processor since 2013 has (AVX2 with fused multiply-add):
   Intel and AMD is its slowest: the networks therefore do their products in `soden.kernels`, compiled for one processor;
 - numpy and OpenBLAS to AVX2; numba to the code of a Haswell.
 
-`native` leaves every library its choice. Whatever door one comes through (verbs, rules, tests), this module runs
-first; a door that comes too late says so instead of computing other bits. `import soden` alone sets nothing.
+`native` leaves every library its choice. Verbs, rules and tests call `set_up` before they import anything else; it
+raises TooLate if numpy or torch was imported first. `import soden` alone sets nothing.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def set_up(mode: str | None = None) -> None:
 
 
 def mode() -> str:
-    """What was settled; TooLate if nothing was."""
+    """The mode that `set_up` has settled; TooLate if it has not run."""
     chosen = os.environ.get(VARIABLE)
     if chosen not in MODES:
         raise TooLate(f"nobody has settled the numerics; start through `python -m benchmarks`, or see {__name__}")
@@ -74,7 +74,7 @@ def mode() -> str:
 
 
 def kind() -> str:
-    """Whose bits a number made here has: "portable", "native", or this machine's own where portable cannot be had."""
+    """How numbers are computed here: "portable", "native", or "own bits of ..." on a processor without AVX2."""
     if mode() == "native":
         return "native"
     if not _has_avx2():
@@ -97,7 +97,7 @@ def _has_avx2(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
 
 
 def note() -> str:
-    """A sentence for those whose bits are their own, else nothing."""
+    """A sentence for processors that cannot compute the portable bits; empty elsewhere."""
     found = kind()
     if not found.startswith("own"):
         return ""

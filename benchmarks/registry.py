@@ -123,12 +123,12 @@ def is_searched(name: str) -> bool:
 
 
 def selected_by(name: str) -> str:
-    """What its trials are compared by: "loss", "ctd" for Antolini's C, or a method of its own."""
+    """What the trials of a model are compared by: "loss", "ctd" for Antolini's C, or a method of the class."""
     return _of(name).selected_by
 
 
 def label(name: str) -> str:
-    """As printed."""
+    """The printed name of a model."""
     return _of(name).label
 
 

@@ -44,14 +44,14 @@ class BlockedPrediction(Prediction):
         return self._gathered[1][:, where]
 
     def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
-        """As of a Prediction."""
+        """Like the method of Prediction."""
         for start, part in self._parts():
             for rows, survival in part.blocks():
                 yield slice(start + rows.start, start + rows.stop), survival
 
     @cached_property
     def pairs(self) -> PairCounts:
-        """As of a Prediction."""
+        """Like the method of Prediction."""
         time, event = self.outcome.time, self.outcome.event
         order = np.flatnonzero(event)[np.argsort(time[event], kind="stable")]
         return count_pairs(time, event, order, self.own()[order], self.columns(time[order]), self.blocks())

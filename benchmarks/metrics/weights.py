@@ -31,7 +31,7 @@ class Weights(NamedTuple):
         return self.left_out > NOTABLE or self.gained > NOTABLE
 
     def __str__(self) -> str:
-        """In words, as logged."""
+        """The sentence that the log prints."""
         rise = f"its weights raise one subject's share by {self.gained:.1%}"
         return f"{self.metric} {self.g_tau} leaves out {self.left_out:.1%} of the subjects; {rise}"
 

@@ -1,8 +1,8 @@
-"""Counting tests: how many asterisks of a table survive that they are many, and that splits overlap.
+"""Count the significant tests of each table: as printed, after Holm's correction, and for overlapping splits.
 
-A table of 45 tests at 5% has two asterisks by chance alone. Holm's correction bounds the chance of a single false one
-in the table; Nadeau and Bengio's allows for training parts that overlap between splits. Wins, ties and losses per split
-say the same without a test. All of it from scores.csv.
+A table of 45 tests at 5% has two asterisks by chance alone. Holm's correction bounds the chance of one false asterisk
+in the table; Nadeau and Bengio's corrects the variance, because the training parts of the splits overlap. Wins, ties
+and losses per split need no test. Everything is computed from scores.csv.
 """
 
 from __future__ import annotations

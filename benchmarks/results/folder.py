@@ -1,4 +1,4 @@
-"""What a run left in its folder, read once: every section of the report is a function of this and of nothing else."""
+"""Read the folder of a finished run into `Results`, from which tables, figures and page are made."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Results:
 
     @property
     def risk_groups(self) -> list[dict[str, Any]]:
-        """Of all models and splits."""
+        """The risk groups of all models and splits."""
         return [group for found in self.evaluated.values() for group in found["risk_groups"]]
 
     @property

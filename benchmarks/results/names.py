@@ -37,12 +37,12 @@ def model_order(names: Iterable[str]) -> list[str]:
 
 
 def model_label(name: str) -> str:
-    """As its class says it; a model that is not in this checkout goes by its name."""
+    """The printed name of a model; its key if this checkout does not have the model."""
     return registry.label(name) if name in registry.names() else name
 
 
 def dataset_label(name: str) -> str:
-    """As its file says it, or the name itself."""
+    """The printed name of a data set; its key if this checkout does not have it."""
     return data.module(name).LABEL if name in data.names() else name
 
 
@@ -62,14 +62,14 @@ def metric(name: str) -> Metric | None:
 
 
 def metric_label(name: str) -> str:
-    """In plain text: of the label $C^{td}$, Cᵗᵈ."""
+    """The printed name of a metric as plain text: Cᵗᵈ for the label $C^{td}$."""
     found = metric(name)
     text = found.label if found else name
     return re.sub(r"\^\{(\w+)\}", lambda up: up[1].translate(SUPERSCRIPTS), text).replace("$", "")
 
 
 def metric_at_tau(name: str) -> str:
-    """As figures print it: the label with its truncation, $C^{td}_\\tau$ and IBS$_\\tau$, but NLL."""
+    """The name of a metric in figures, with tau if it is truncated: $C^{td}_\\tau$, IBS$_\\tau$, NLL."""
     found = metrics()[name]
     if not found.truncated:
         return found.label

@@ -128,7 +128,7 @@ class Interval:
 
     @property
     def half_width(self) -> float:
-        """Of the wider side."""
+        """The distance from the centre to the farther end."""
         return max(self.high - self.centre, self.centre - self.low)
 
     def contains(self, value: float) -> bool:

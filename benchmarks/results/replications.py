@@ -53,7 +53,7 @@ class Searches:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the searches: for replications their root seeds."""
+        """The names of the searches; those of replications are their root seeds."""
         return tuple(folder.name for folder in self.folders)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Tidy scores at the door: one row per (dataset, model, split, metric, g_tau), checked once and trusted afterwards."""
+"""Read and check tables of scores: one row per (dataset, model, split, metric, g_tau), with canonical types."""
 
 from __future__ import annotations
 

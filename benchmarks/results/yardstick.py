@@ -131,5 +131,5 @@ def departures(config: Mapping[str, Any], protocol: Mapping[str, Any]) -> list[s
 
 
 def _convention(config: Mapping[str, Any]) -> str:
-    """Of the paper's data sets: by "auto" they are scored as published."""
+    """The convention of the paper's data sets; "auto" means published for them."""
     return str(config["evaluation"]["convention"]).replace("auto", "published")

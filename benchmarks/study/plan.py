@@ -46,7 +46,7 @@ class Chunk:
 
     @property
     def name(self) -> str:
-        """As in the names of its files."""
+        """The key of the job, as in the names of its files."""
         return f"{self.index:04d}"
 
 
@@ -56,7 +56,7 @@ def models_for(config: Config, dataset: str) -> list[str]:
 
 
 def n_splits(config: Config, dataset: str) -> int:
-    """As configured, else as the paper."""
+    """The number of splits of a data set: as configured, or else the paper's."""
     from benchmarks import data
 
     return int(config.splits.get(dataset, data.module(dataset).N_SPLITS))

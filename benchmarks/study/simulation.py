@@ -146,7 +146,7 @@ def _kaplan_meier(drawn: Dataset, group: int) -> npt.NDArray[np.float64]:
 
 
 def _one_of_each(drawn: Dataset) -> Dataset:
-    """A subject of each group; with an event, because data without any are refused at the door."""
+    """A subject of each group; with an event, because data without any are refused."""
     return drawn.take(np.array([np.flatnonzero((drawn.x[:, 0] == group) & drawn.event)[0] for group in GROUPS]))
 
 

@@ -205,7 +205,7 @@ def checksum(model: Competitor, test: SurvivalData) -> str:
 
 
 def state_name(dataset: str, model: str, split: int) -> str:
-    """Of a chosen model in the archive."""
+    """The name of a chosen model's file in the archive."""
     return f"{dataset}/{model}/{split}.pt"
 
 
