@@ -46,7 +46,7 @@ class Chunk:
 
     @property
     def name(self) -> str:
-        """The key of the job, as in the names of its files."""
+        """The name of the chunk, as in the names of its files."""
         return f"{self.index:04d}"
 
 

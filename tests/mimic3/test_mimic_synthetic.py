@@ -97,10 +97,6 @@ def charted(t: Tables, *items: int) -> pd.DataFrame:
     return d[d["ITEMID"].isin(items)]
 
 
-def per_admission(t: Tables) -> pd.Series:
-    return t["ICUSTAYS"].groupby("HADM_ID").size()
-
-
 def ages(t: Tables) -> pd.Series:
     """Years at the first admission, in whole numbers of seconds: 300 years do not fit in nanoseconds."""
     first = t["ADMISSIONS"].groupby("SUBJECT_ID")["ADMITTIME"].min()
@@ -125,47 +121,23 @@ def early_deaths(t: Tables) -> int:
 # name: (how many there are, how many at least)
 QUIRKS: dict[str, tuple[Callable[[Tables], int], int]] = {
     "carevue stays": (lambda t: (t["ICUSTAYS"]["DBSOURCE"] == "carevue").sum(), 300),
-    "metavision stays": (lambda t: (t["ICUSTAYS"]["DBSOURCE"] == "metavision").sum(), 300),
     "error rows in range": (lambda t: (charted(t, 220045)["ERROR"] == 1).sum(), 50),
-    "carevue rows without ERROR": (lambda t: charted(t, 211)["ERROR"].isna().sum(), 1000),
     "implausible values": (lambda t: (charted(t, 211, 220045)["VALUENUM"] >= 300).sum(), 20),
-    "empty values": (lambda t: charted(t, 211)["VALUENUM"].isna().sum(), 20),
-    "Fahrenheit": (lambda t: len(charted(t, 678, 223761)), 1000),
-    "Celsius": (lambda t: len(charted(t, 676, 223762)), 1000),
     "both units in a minute": (lambda t: tied(t, 678, 676, 223761, 223762), 50),
-    "FiO2 as a fraction": (lambda t: (charted(t, 190, 223835)["VALUENUM"] < 1).sum(), 500),
     "FiO2 of exactly 1.0": (lambda t: (charted(t, 190)["VALUENUM"] == 1).sum(), 1),
     "FiO2 in per cent": (lambda t: (charted(t, 3420, 3422, 223835)["VALUENUM"] >= 21).sum(), 500),
     "FiO2 between the units": (lambda t: (charted(t, 223835)["VALUENUM"] == 10).sum(), 20),
     "invasive and cuff pressure tied": (lambda t: tied(t, 51, 455, 220050, 220179), 1000),
-    "trailing blanks": (lambda t: charted(t, 467, 226732)["VALUE"].str.endswith(" ", na=False).sum(), 100),
     "the word None": (lambda t: (charted(t, 467)["VALUE"] == "None").sum(), 100),
-    "masks": (lambda t: charted(t, 467, 469, 226732)["VALUE"].str.contains("(?i)p mask", na=False).sum(), 20),
     "intubated GCS, CareVue": (lambda t: (charted(t, 723)["VALUE"] == "1.0 ET/Trach").sum(), 100),
-    "intubated GCS, MetaVision": (lambda t: (charted(t, 223900)["VALUE"] == "No Response-ETT").sum(), 100),
-    "extubations, CareVue": (lambda t: (charted(t, 640)["VALUE"] == "Extubated").sum(), 20),
     "extubations, MetaVision": (lambda t: (t["PROCEDUREEVENTS_MV"]["ITEMID"] == 227194).sum(), 20),
-    "ventilator settings": (lambda t: len(charted(t, 682, 683, 224684, 224685)), 1000),
     "irrigant": (lambda t: (t["OUTPUTEVENTS"]["ITEMID"] == 227488).sum(), 20),
-    "urine without volume": (lambda t: t["OUTPUTEVENTS"]["VALUE"].isna().sum(), 20),
-    "chart rows without stay": (lambda t: t["CHARTEVENTS"]["ICUSTAY_ID"].isna().sum(), 100),
-    "labs without admission": (lambda t: t["LABEVENTS"]["HADM_ID"].isna().sum(), 100),
-    "labs in words": (lambda t: (t["LABEVENTS"]["VALUE"] == "UNABLE TO REPORT").sum(), 20),
     "venous gases": (lambda t: (t["LABEVENTS"]["VALUE"] == "VEN").sum(), 20),
-    "codes with leading zeros": (lambda t: t["DIAGNOSES_ICD"]["ICD9_CODE"].str.startswith("0", na=False).sum(), 100),
     "AIDS": (lambda t: t["DIAGNOSES_ICD"]["ICD9_CODE"].between("042", "0449").sum(), 3),
-    "several admissions": (lambda t: (t["ADMISSIONS"].groupby("SUBJECT_ID").size() > 1).sum(), 50),
-    "several ICU stays": (lambda t: (per_admission(t) > 1).sum(), 20),
-    "admissions without ICU": (lambda t: (~t["ADMISSIONS"]["HADM_ID"].isin(per_admission(t).index)).sum(), 5),
-    "admissions without service": (lambda t: (~t["ADMISSIONS"]["HADM_ID"].isin(t["SERVICES"]["HADM_ID"])).sum(), 3),
     "children": (lambda t: (ages(t) < 15).sum(), 50),
-    "older than 89": (lambda t: (ages(t) > 295).sum(), 20),
-    "brief stays": (lambda t: (t["ICUSTAYS"]["LOS"] < 0.8).sum(), 20),
     "deaths within a day": (early_deaths, 5),
     "charted at INTIME": (lambda t: at_offset(t, 0), 20),
-    "charted at INTIME + 24 h": (lambda t: at_offset(t, 86400), 20),
     "charted before INTIME": (lambda t: at_offset(t, -600), 20),
-    "deaths outside the hospital": (lambda t: t["PATIENTS"].eval("DOD_HOSP.isna() & DOD.notna()").sum(), 50),
 }
 
 

@@ -244,8 +244,11 @@ def test_progress_goes_to_stderr(capsys, monkeypatch):
     assert out == ""
     assert err.startswith("epoch 5/5  loss ")
     assert err.count("\n") == 1
-    SODEN(**SMALL, verbose=2).fit(X, TIME, EVENT)
-    assert [line[:9] for line in capsys.readouterr().err.splitlines()] == [f"epoch {k}/5" for k in range(1, 6)]
+    SODEN(**{**SMALL, "n_models": 2}, verbose=2).fit(X, TIME, EVENT)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "model 1 of 2"
+    assert [line[:9] for line in lines[1:6]] == [f"epoch {k}/5" for k in range(1, 6)]
+    assert ", validation " in lines[11]
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     SODEN(**SMALL, verbose=1).fit(X, TIME, EVENT)
     assert "\r[####################] epoch 5/5  loss " in capsys.readouterr().err

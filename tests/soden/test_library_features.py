@@ -115,15 +115,6 @@ def test_a_warm_start_refuses(change, features, match):
         model.set_params(**change).fit(features, TIME, EVENT)
 
 
-def test_verbose_two_is_a_line_per_epoch(capsys):
-    SODEN(**{**SMALL, "n_models": 2}, verbose=2).fit(X, TIME, EVENT)
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 2 + 2 * 5
-    assert lines[0] == "model 1 of 2"
-    assert lines[1].startswith("epoch 1/5  loss ")
-    assert ", validation " in lines[11]
-
-
 @pytest.mark.parametrize("cls", CLASSES)
 def test_the_restricted_mean_of_exponentials(cls):
     """A constant hazard c: (1 - exp(-c h)) / c."""
