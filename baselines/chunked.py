@@ -1,4 +1,4 @@
-"""The authors' average of a likelihood over a part: not the mean."""
+"""The authors' average of a likelihood: the unweighted mean over chunks of 1,024 subjects, sorted by time."""
 
 from __future__ import annotations
 

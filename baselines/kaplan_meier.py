@@ -1,4 +1,4 @@
-"""Kaplan-Meier: the same curve for everybody, the floor that a model with features has to leave behind."""
+"""Kaplan-Meier: the same curve for every subject, which a model with features should predict better than."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the configuration's dataclasses say as a JSON schema, and values held against it: what came, what was wanted."""
+"""Make a JSON schema of the configuration's dataclasses, and say where values break it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seeds that name what they depend on: nothing else in the project makes a random number."""
+"""Make a seed from names; every random number of the project starts from one of these seeds."""
 
 from __future__ import annotations
 

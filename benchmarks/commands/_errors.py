@@ -1,4 +1,4 @@
-"""What a user can mend, said in one line; SODEN_DEBUG=1 shows where it came from."""
+"""Print an error that a user can mend in one line; with SODEN_DEBUG=1 print its traceback as well."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where bytes come from: try each source in turn, believe only a matching sha256, and say everything that was tried."""
+"""Get a file from the first of several sources whose sha256 is right, and say which were tried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of a run, read so that a damaged one is named with the command that mends it."""
+"""Read JSON, CSV and parquet files of a run; the error for a damaged one says which command makes it again."""
 
 from __future__ import annotations
 

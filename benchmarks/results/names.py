@@ -1,4 +1,4 @@
-"""How names are printed, and in which order: the paper's first, everything else after. Labels are the classes' own."""
+"""The printed names of models, data sets and metrics, and the order in which tables and figures list them."""
 
 from __future__ import annotations
 

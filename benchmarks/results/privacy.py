@@ -1,4 +1,4 @@
-"""What is made from credentialed data stays with those who may see them; what git must not take, git ignores.
+"""Keep results of credentialed data closed to other users and out of git, and hide groups of few patients.
 
 A data set is credentialed by its own file (CREDENTIALED) unless its table is marked as invented or as the open demo.
 """

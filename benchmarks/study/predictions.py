@@ -1,4 +1,4 @@
-"""Survival curves that somebody else's program wrote: read, checked, and every mistake named in a sentence."""
+"""Read survival curves that another program wrote, and name every mistake in them."""
 
 from __future__ import annotations
 

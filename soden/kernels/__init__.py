@@ -1,4 +1,4 @@
-"""The inner loops of the networks on a CPU, compiled by numba: what `soden.compiled`, `soden.fused`, `soden.gru` run.
+"""The inner loops of the networks on a CPU, compiled by numba; `soden.backends` calls them.
 
 A survival network is small (4 to 128 units, batches of 32 to 1024), so a step through torch is mostly calls: a solve of
 SODEN makes hundreds, each of some microseconds for a microsecond of arithmetic. Here a pass is one call. Everything is

@@ -1,4 +1,4 @@
-"""The one rule for numbers that leave the house of the tables: none tells of fewer than ten patients.
+"""Hide counts of one to nine patients in what may be passed on of a build.
 
 It holds for flow.csv, checks.csv and what `mimic check` prints. The open demo and invented tables show everything.
 """
