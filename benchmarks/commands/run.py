@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 # One output of each kind of job that starts from something else than another job's output, or whose rerun is cheap.
-MADE = ("data/*.json", "mimic3/cohort.json", "mimic3/build.json", "simulation/*.npz", "trials/*/*/*.parquet")
-MADE += ("chosen/*/*.json", "cells.csv")
+MADE = (
+    *("data/*.json", "mimic3/cohort.json", "mimic3/build.json", "simulation/*.npz"),
+    *("trials/*/*/*.parquet", "chosen/*/*.json", "cells.csv"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
