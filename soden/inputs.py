@@ -14,7 +14,7 @@ import torch
 
 from soden.clock import Clock
 from soden.hazard import Hazard
-from soden.outcomes import Outcomes, numbers, plain_missing
+from soden.outcomes import Outcomes, numbers, plain_array
 from soden.sklearn_api import warn
 from soden.types import BoolArray, FloatArray, IntArray, SurvivalData
 
@@ -30,7 +30,7 @@ def feature_matrix(X: Any) -> FloatArray:
             "sparse X is not supported; pass a dense array, X.toarray(), or let the encoder give one, "
             "OneHotEncoder(sparse_output=False)"
         )
-    values = plain_missing(np.asarray(X))
+    values = plain_array("X", X)
     if values.dtype.kind == "c":
         raise ValueError("Complex data not supported: X must hold real numbers")
     if values.ndim != 2:
@@ -130,14 +130,17 @@ def series(seq: Any, n: int) -> FloatArray | None:
     if seq is None:
         return None
     try:
-        values = np.asarray(seq, dtype=np.float64)
+        values = plain_array("seq", seq).astype(np.float64)
     except ValueError as error:
         raise ValueError(
             f"seq must be numbers, with as many steps for each subject ({error}): fill up the shorter series, for "
             "example by repeating their first values in front"
         ) from None
-    if values.ndim != 3 or len(values) != n:
-        raise ValueError(f"seq must have shape ({n}, steps, channels), one series per row of X; got {values.shape}")
+    if values.ndim != 3 or len(values) != n or 0 in values.shape:
+        raise ValueError(
+            f"seq must have shape ({n}, steps, channels), one series per row of X, and none of them 0; "
+            f"got {values.shape}"
+        )
     if not np.isfinite(values).all():
         raise ValueError(
             f"seq holds {int((~np.isfinite(values)).sum())} values that are NaN or infinite; fill the gaps first, "
@@ -219,6 +222,12 @@ def _moments(values: FloatArray, weight: FloatArray, standardise: bool) -> tuple
     mean = np.average(values, axis=0, weights=weight)
     std = np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weight))
     constant = values.min(axis=0) == values.max(axis=0)  # carries nothing; keep it finite
+    low, high = values[weight > 0].min(axis=0), values[weight > 0].max(axis=0)
+    for j in np.flatnonzero((low < high) & ~((std > 0) & np.isfinite(std))):
+        raise ValueError(
+            f"column {j} of the features goes from {low[j]:g} to {high[j]:g}: no float can hold its standard "
+            "deviation; give it in another unit"
+        )
     return np.where(constant, values[0], mean), np.where(constant | (std == 0), 1.0, std)
 
 
@@ -275,6 +284,8 @@ def check_parameters(params: Mapping[str, Any]) -> None:
         isinstance(params["hazard"], type) and issubclass(params["hazard"], Hazard)
     ):
         raise ValueError(f"hazard must be a subclass of soden.hazard.Hazard, not an instance; got {params['hazard']!r}")
+    if not isinstance(params["standardise"], bool | np.bool_):
+        raise ValueError(f"standardise must be True or False; got {params['standardise']!r}")
     if params["time_scale"] not in TIME_SCALES:
         raise ValueError(f"time_scale must be one of {', '.join(TIME_SCALES)}; got {params['time_scale']!r}")
     check_device(params["device"])

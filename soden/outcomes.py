@@ -65,7 +65,7 @@ def outcomes(
                 f"apart, with event = y[{unclear[0]!r}] == 0 if 1 means censored"
             )
         y = y.to_records(index=False)
-    values = np.asarray(y)
+    values = plain_array("y", y)
     if values.dtype.names is not None:
         if event is not None:
             raise ValueError("events came twice: inside the structured y and as event=; pass one of them")
@@ -78,7 +78,7 @@ def outcomes(
             f"time must have one value per row of X, shape ({n},); got shape {values.shape}. "
             "Pass times and events apart, fit(X, time, event), or as one structured array"
         )
-    time, events = _times(values), np.ones(n, dtype=bool) if event is None else plain_missing(np.asarray(event))
+    time, events = _times(values), np.ones(n, dtype=bool) if event is None else plain_array("event", event)
     if events.dtype.kind == "O":  # such as pandas' nullable booleans
         with suppress(TypeError, ValueError):  # what is no number is refused below, as not binary
             events = events.astype(np.float64)
@@ -130,8 +130,14 @@ def by_name(X: Any, *columns: Any) -> tuple[Any, ...]:
     return rest, *(np.asarray(X[column]) if isinstance(column, str) else column for column in columns)
 
 
-def plain_missing(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Objects with pandas' missing value, which is no number, made nan."""
+def plain_array(name: str, given: Any) -> npt.NDArray[Any]:
+    """As a numpy array; pandas' missing value, which is no number, is made nan, and masked values are refused."""
+    if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
+        raise ValueError(
+            f"{name} is a masked array with {np.ma.count_masked(given)} masked values, which cannot be used; "
+            "drop these rows, or fill the values in"
+        )
+    values = np.asarray(given)
     if values.dtype.kind != "O":
         return values
     missing = np.frompyfunc(lambda value: type(value).__name__ == "NAType", 1, 1)(values).astype(bool)
@@ -165,7 +171,7 @@ def _times(values: npt.NDArray[Any]) -> FloatArray:
 
 def numbers(name: str, given: Any) -> FloatArray:
     """As float64; what is no number is refused by its name."""
-    values = plain_missing(np.asarray(given))
+    values = plain_array(name, given)
     _refuse_dates(name, values)
     try:
         return values.astype(np.float64)

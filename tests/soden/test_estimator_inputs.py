@@ -46,6 +46,28 @@ def test_every_form_of_the_outcome_gives_the_same_fit(fit, plain):
     np.testing.assert_array_equal(model.predict_survival(X, TIMES), plain.predict_survival(X, TIMES))
 
 
+MASK = np.arange(200) == 3
+STEPS = np.zeros((200, 0, 2))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda m: m.fit(np.ma.masked_array(X, X > 60), TIME, EVENT), "X is a masked array with .* masked values"),
+        (lambda m: m.fit(X, np.ma.masked_array(TIME, MASK), EVENT), "y is a masked array with 1 masked"),
+        (lambda m: m.fit(X, TIME, np.ma.masked_array(EVENT, MASK)), "event is a masked array"),
+        (lambda m: m.fit(X * [1, 1e300, 1], TIME, EVENT), "column 1 of the features goes from .* another unit"),
+        (lambda m: m.fit(X * [1, 1, 1e-300], TIME, EVENT), "column 2 of the features"),
+        (lambda m: m.fit(X, TIME, EVENT, seq=STEPS), r"and none of them 0; got \(200, 0, 2\)"),
+        (lambda m: m.set_params(standardise="no").fit(X, TIME, EVENT), "standardise must be True or False; got 'no'"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+def test_what_would_be_used_otherwise_than_meant_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call(SODEN(**TINY))
+
+
 def test_scikit_survival_outcomes(plain):
     from sksurv.util import Surv
 
