@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import lzma
 import math
 import multiprocessing
 import tarfile
@@ -26,7 +27,7 @@ from benchmarks.config import Config
 from benchmarks.data.preprocess import prepared
 from benchmarks.data.splits import PARTS, make_split
 from benchmarks.elementary import portable_functions
-from benchmarks.results.files import read_csv, unpack
+from benchmarks.results.files import damaged, read_csv, unpack
 from benchmarks.results.folder import Results, read_results, split_sources
 from benchmarks.results.published import published_cells
 from benchmarks.results.types import KEY, Trial, read_trials
@@ -225,8 +226,12 @@ def check_states(kept: Path) -> Iterator[StateCheck]:
         row["dataset"] + f"/{row['model']}/{row['split']}": row for row in read_csv(kept / TABLE).to_dict("records")
     }
     scores = dict(iter(results.conventions.groupby(["dataset", "model", "split"])))
-    with tempfile.TemporaryDirectory() as work, tarfile.open(kept / FILE) as archive:
-        unpack(archive, Path(work))
+    with tempfile.TemporaryDirectory() as work:
+        try:
+            with tarfile.open(kept / FILE) as archive:
+                unpack(archive, Path(work))
+        except (tarfile.TarError, lzma.LZMAError, EOFError) as error:
+            raise damaged(kept / FILE, str(error).splitlines()[0].rstrip(":")) from error
         again = Again(kept, Path(work) / "run")
         for row in results.chosen:
             if row.trial is None:
@@ -236,10 +241,12 @@ def check_states(kept: Path) -> Iterator[StateCheck]:
             if noted.get("trial") != row.trial or not path.is_file():
                 yield StateCheck(name, False, float("nan"))
                 continue
-            model, test = (
-                registry.model(row.model).load(path),
-                again.search(row.dataset, row.model, row.split).test(row.split),
-            )
+            test = again.search(row.dataset, row.model, row.split).test(row.split)
+            try:
+                model = registry.model(row.model).load(path)
+            except Exception:  # torch and pickle raise many kinds, and advise to turn safety off
+                yield StateCheck(name, False, float("nan"))
+                continue
             largest = _largest(model, test, scores.get((row.dataset, row.model, row.split)))
             yield StateCheck(name, checksum(model, test) == noted["predictions"], largest)
         yield from (StateCheck(f"{name}.pt", False, float("nan")) for name in checksums)  # chosen by nobody

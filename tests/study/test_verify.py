@@ -1,5 +1,6 @@
 """`verify`: cells and trials fitted again, the published states, and what a whole reference comes to."""
 
+import io
 import json
 import re
 import shutil
@@ -191,6 +192,18 @@ def test_they_predict_and_score_what_they_did(
     code, said = verified(some, capsys)
     assert text.format(3, 3, n=3) in said
     assert code == 0
+    archive, whole = some / verify.FILE, (some / verify.FILE).read_bytes()
+    for content in (whole[: len(whole) // 2], whole[:9000] + b"x" + whole[9001:], b"", b"text"):
+        archive.write_bytes(content)
+        assert main(["verify", "states", "--directory", str(some.parents[1])]) == 1
+        assert re.fullmatch(r"verify: \S*states.tar.xz is not readable .*brings it back\n", capsys.readouterr().err)
+    with tarfile.open(archive, "w:xz") as file:
+        for model in MODELS:  # no models at all
+            file.addfile(tarfile.TarInfo(verify.state_name("metabric", model, 1)), io.BytesIO())
+    code, said = verified(some, capsys)
+    assert text.format(0, 0, n=3) in said
+    assert code == 1
+    archive.write_bytes(whole)
     table = pd.read_csv(some / verify.TABLE)
     scores = pd.read_csv(some / "conventions.csv")
     rows = (scores["dataset"] == "metabric") & (scores["model"] == "soden") & (scores["split"] == 1)
