@@ -346,3 +346,7 @@ def test_times_in_months_are_refused_and_far_curves_warned_of(tmp_path: Path) ->
     with pytest.raises(BadPredictions, match=r"are they in months or days\? Give years"):
         check_against_data(tmp_path, Curves(12 * at, S), time, event)
     assert "are the times in years, and is it S" in check_against_data(tmp_path, Curves(at, S**0.1), time, event)
+    few, early = time < 0.1, np.minimum(time, 0.1)  # a tenth have events
+    assert check_against_data(tmp_path, Curves(at, S), early, few) == ""
+    with pytest.raises(BadPredictions, match="are they in months"):
+        check_against_data(tmp_path, Curves(12 * at, S), early, few)
