@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import tarfile
+from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from support.run_folder import write_run
 
 from benchmarks import numerics
 from benchmarks.__main__ import main
+from benchmarks.commands import verify as command
 from benchmarks.config import resolve
 from benchmarks.data import Dataset, DataUnavailable
 from benchmarks.results.folder import NEEDED, Results, read_results
@@ -219,3 +221,15 @@ def test_they_predict_and_score_what_they_did(
     assert "metabric/soden/1 predicts what it predicted; its scores are up to 1e-06 off" in said
     assert "metabric/deephit/1 predicts otherwise; its scores are up to nan off" in said
     assert "metabric/deepsurv/1 predicts otherwise" in said
+
+
+def test_it_starts_from_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an earlier verification left there is not believed."""
+    old = [tmp_path / part / "verify" / "cells.csv" for part in ("results", "figures")]
+    for path in old:
+        path.parent.mkdir(parents=True)
+        path.write_text("forged")
+    left: list[bool] = []
+    monkeypatch.setattr("benchmarks.commands.run.run", lambda args: left.extend(p.exists() for p in old) or 3)
+    assert command._fresh_run(Namespace(directory=tmp_path, jobs=1), {"seed": 1}, ["metabric"]) == 3
+    assert left == [False, False]
