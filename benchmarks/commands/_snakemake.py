@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -20,6 +18,7 @@ from benchmarks import ROOT
 from benchmarks.commands._errors import disk_is_full
 from benchmarks.data.files import replacing
 from benchmarks.study import status
+from benchmarks.study.lease import machine
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -57,7 +56,7 @@ def release_stale_lock(directory: Path, console: Console) -> None:
     if not locks.is_dir() or not any(locks.iterdir()):
         return
     owner = _owner(directory)
-    if owner.get("machine") != _machine():  # whose processes cannot be seen from here
+    if owner.get("machine") != machine():  # whose processes cannot be seen from here
         who = f"on {owner['machine']} (process {owner['pid']})" if owner else "by a Snakemake that left no name"
         raise RunError(
             elsewhere(f"Snakemake's lock in {directory} was taken {who}; if no Snakemake works there, delete {locks}")
@@ -77,12 +76,6 @@ def _unlock(directory: Path) -> None:
         raise RunError(f"Snakemake's lock in {locks} cannot be released (it says: {said}); delete that folder")
 
 
-def _machine() -> str:
-    """This machine and the processes that are seen from here: a container on it sees others."""
-    namespace = Path("/proc/self/ns/pid")
-    return f"{socket.gethostname()} {os.readlink(namespace) if namespace.exists() else ''}".strip()
-
-
 def _owner(directory: Path) -> dict[str, Any]:
     """Whose lock it is, as `own` wrote it; empty if nothing did."""
     try:
@@ -97,7 +90,7 @@ def own(directory: Path, pid: int) -> None:
     import psutil
 
     with contextlib.suppress(psutil.NoSuchProcess), replacing(directory / ".snakemake" / "owner.json") as part:
-        owner = {"machine": _machine(), "pid": pid, "started": psutil.Process(pid).create_time()}
+        owner = {"machine": machine(), "pid": pid, "started": psutil.Process(pid).create_time()}
         part.write_text(json.dumps(owner))
 
 

@@ -68,7 +68,7 @@ def _wait(path: Path, every: float, lost: float) -> None:
     seen, since, told = b"", time.monotonic(), False
     while path.exists():
         holder = left_behind(path)
-        if holder.get("host") == socket.gethostname() and not _alive(holder.get("pid", 0)):
+        if holder.get("machine") == machine() and not _alive(holder.get("pid", 0)):
             break  # of this machine: no need to wait for its silence
         content = path.read_bytes() if path.exists() else b""
         if content != seen:
@@ -90,9 +90,16 @@ def _wait(path: Path, every: float, lost: float) -> None:
 def _sign(path: Path, started: float) -> None:
     """Write who holds the lease; every time it says something else, by which others see that it lives."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    sign = {"host": socket.gethostname(), "pid": os.getpid(), "peak_mb": peak, "seconds": time.monotonic() - started}
+    sign = {"host": socket.gethostname(), "machine": machine(), "pid": os.getpid(), "peak_mb": peak}
+    sign["seconds"] = time.monotonic() - started
     with replacing(path) as part:
         part.write_text(json.dumps(sign))
+
+
+def machine() -> str:
+    """This machine and the processes that are seen from here: a container on it sees others."""
+    namespace = Path("/proc/self/ns/pid")
+    return f"{socket.gethostname()} {os.readlink(namespace) if namespace.exists() else ''}".strip()
 
 
 def _alive(pid: int) -> bool:

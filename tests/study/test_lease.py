@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.study.lease import lease, left_behind, next_ask
+from benchmarks.study.lease import lease, left_behind, machine, next_ask
 
 
 def test_the_second_waits_until_the_first_has_ended(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -36,7 +36,7 @@ def test_one_that_was_killed_here_is_not_waited_for(tmp_path: Path, capsys: pyte
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
     path = tmp_path / "0000.lease"
-    sign = {"host": socket.gethostname(), "pid": process.pid, "peak_mb": 1900, "seconds": 40.0}
+    sign = {"host": socket.gethostname(), "machine": machine(), "pid": process.pid, "peak_mb": 1900, "seconds": 40.0}
     path.write_text(json.dumps(sign))
     assert left_behind(path)["peak_mb"] == 1900
     started = time.monotonic()
@@ -48,7 +48,8 @@ def test_one_that_was_killed_here_is_not_waited_for(tmp_path: Path, capsys: pyte
 
 def test_one_of_another_node_counts_as_dead_after_its_silence(tmp_path: Path) -> None:
     path = tmp_path / "0000.lease"
-    path.write_text(json.dumps({"host": "elsewhere", "pid": 1, "peak_mb": 1, "seconds": 1.0}))
+    other = {"host": socket.gethostname(), "machine": f"{socket.gethostname()} pid:[1]"}  # a container of this host
+    path.write_text(json.dumps(other | {"pid": 2**22, "peak_mb": 1, "seconds": 1.0}))
     started = time.monotonic()
     with lease(path, every=0.05, lost=0.5):
         assert time.monotonic() - started >= 0.5
