@@ -21,6 +21,7 @@ from benchmarks.report.grid import BEYOND
 from benchmarks.report.latex import Style
 from benchmarks.report.score_page import page
 from benchmarks.results.folder import Results, find_run, read_results
+from benchmarks.results.names import model_label
 from benchmarks.results.statistics import compare, summarise
 from benchmarks.study.export import needed_times
 from benchmarks.study.predictions import BadPredictions, Between, check_against_data, find_file, read_curves
@@ -123,15 +124,16 @@ def run(args: argparse.Namespace) -> int:
     ):
         with replacing(out / file) as part:
             part.write_text(text, encoding="utf-8")
-    _say(tests, args.label, out)
+    _say(tests, args.label, reference, out)
     return 0
 
 
-def _say(tests: pd.DataFrame, label: str, out: Path) -> None:
-    against = tests[(tests["model"] == "soden") & tests["g_tau"].isin(("1e-8", ""))]
+def _say(tests: pd.DataFrame, label: str, reference: Results, out: Path) -> None:
+    against = tests[(tests["model"] == reference.reference) & tests["g_tau"].isin(("1e-8", ""))]
+    other = model_label(reference.reference)
     for row in against[against["metric"].isin(("ctd", "ibll", "ibs"))].itertuples():
         print(
-            f"{row.metric:4s} {label} {row.mean:.3f}, SODEN {row.their_mean:.3f}: difference {row.difference:+.4f}, "
+            f"{row.metric:4s} {label} {row.mean:.3f}, {other} {row.their_mean:.3f}: difference {row.difference:+.4f}, "
             f"p {row.p_value:.2g} (corrected for overlapping splits {row.p_corrected:.2g})"
         )
     print(f"scores.csv, tests.csv, table.csv, table.tex and page.html are in {out}")

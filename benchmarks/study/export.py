@@ -29,7 +29,8 @@ Predictions for `python -m benchmarks score --data {name} --predictions FOLDER -
 FOLDER/<split>.csv or .parquet: a column id, then a column of survival probabilities per time, headed by the time
 FOLDER/<split>.npz:             id (n), times (m), survival (n, m)
 Subjects in any order, times ascending in years. Curves are read linearly between your times, or as steps with
---between steps. They must start at or before the first of times.csv (from S(0) = 1 otherwise) and reach its last.
+--between steps; before your first time from S(0) = 1. At time 0, if it is among your times, S must be 1. The last of
+your times must be at or after the last of times.csv.
 """
 
 

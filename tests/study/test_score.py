@@ -4,6 +4,7 @@ import io
 import json
 import re
 import runpy
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -270,6 +271,16 @@ def test_a_model_scored_from_outside_has_its_own_scores(
     assert "<Cox>" not in page
     assert "My <Cox>" in (out / "table.tex").read_text()
     assert set(pd.read_csv(out / "table.csv")["model"]) == {"cox", "soden", "my_cox"}
+
+
+def test_it_is_said_how_it_compares_with_the_model_that_the_run_names(
+    reference: Path, cox_predictions: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shutil.copytree(reference, tmp_path / "results" / "made")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"compare_with": "cox"}))
+    assert call(folder, cox_predictions, "--out", str(tmp_path / "out")) == 0
+    assert re.search(r"ibs  My <Cox> (0\.\d+), Cox \1: difference", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(
