@@ -38,7 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cores", type=processes, default=os.cpu_count() or 1)
     parser.add_argument("--directory", type=Path, default=ROOT, help="where results/ and figures/ go")
     parser.add_argument("--configfile", type=Path, help="your own overlay on top of the tier")
-    parser.add_argument("--targets", nargs="+", default=[], metavar="RULE", help="stop there, e.g. scores or tables")
+    parser.add_argument(
+        "--targets", nargs="+", default=[], metavar="RULE", help="stop there: tables, or a file by name"
+    )
     parser.add_argument("--fresh", nargs="+", default=[], metavar="MODEL", help="throw these models' rows away first")
     parser.add_argument(
         "--profile", help="send jobs to a cluster: a name in workflow/profiles, or the folder of your own"
@@ -74,11 +76,24 @@ def _check_targets(targets: Sequence[str], run: str) -> None:
     rules = re.findall(r"^(?:rule|checkpoint) (\w+):", _rules_text(), flags=re.MULTILINE)
     for name in targets:
         file = Path(os.path.normpath(name))
-        if name not in rules and not file.is_relative_to(f"results/{run}") and file != Path("figures", run):
+        if name not in rules and not any(file.is_relative_to(f"{top}/{run}") for top in ("results", "figures")):
             raise RunError(
                 f"--targets {name}: no rule of this name and no file of this run; choose among "
-                f"{', '.join(sorted(rules))}, or name a file in results/{run}/"
+                f"{', '.join(sorted(rules))}, or name a file in results/{run}/ or figures/{run}/"
             )
+
+
+def _outputs(targets: Sequence[str], directory: Path, run: str) -> list[str]:
+    """The targets as Snakemake knows them: tables and figures are made with their folder, anew if one is not in it."""
+    folders = (Path("results", run, "tables"), Path("figures", run))
+    outputs = []
+    for name in targets:
+        file = Path(os.path.normpath(name))
+        folder = next((folder for folder in folders if folder in file.parents), None)
+        if folder and not (directory / file).exists():
+            shutil.rmtree(directory / folder, ignore_errors=True)
+        outputs.append(str(folder or name))
+    return list(dict.fromkeys(outputs))
 
 
 def _rules_text() -> str:
@@ -181,7 +196,8 @@ def _run(args: argparse.Namespace, config: Config, results: Path, console: Conso
     if args.configfile:
         options += ["--configfile", str(args.configfile.resolve())]
     options += ["--config", f"tier={config.tier}", *(["keep_failed=True"] if args.keep_failed else [])]
-    options += ["--", *args.targets]
+    outputs = _outputs(args.targets, args.directory, config.run)
+    options += ["--", *outputs]
     place = f"on {cores} cores" if args.profile is None else f"with profile {args.profile}"
     console.print(f"Tier {config.tier} {place}; results in {short(results)}/, log in {log.name}.")
     started = time.monotonic()
@@ -196,7 +212,12 @@ def _run(args: argparse.Namespace, config: Config, results: Path, console: Conso
                 f"{failed} trials failed; the same command tries them again, --keep-failed goes on with them as rows."
             )
         return 1
-    as_asked = _conclude(config, results, watch, time.monotonic() - started, console)
+    for name in args.targets:
+        if "/" in name and not (file := args.directory / name).exists():
+            others = ", ".join(sorted(path.name for path in file.parent.glob(f"*{file.suffix}")))
+            console.print(f"--targets {name}: this run makes no such file; beside it are {others}", style="red")
+            return 1
+    as_asked = _conclude(config, results, watch, time.monotonic() - started, console, outputs)
     return 0 if as_asked or args.targets else 1
 
 
@@ -210,22 +231,28 @@ def _profile(name: str) -> list[str]:
     return ["--workflow-profile", str(folder.resolve())]
 
 
-def _conclude(config: Config, results: Path, watch: status.Watch, seconds: float, console: Console) -> bool:
-    """Say what was made, and whether it is what the configuration asks for."""
+def _conclude(
+    config: Config,
+    results: Path,
+    watch: status.Watch,
+    seconds: float,
+    console: Console,
+    outputs: Sequence[str],
+) -> bool:
+    """Say where what was asked for is (no outputs: everything), and whether it is as the configuration says."""
     console.print(f"Done in {status.duration(seconds)}: {status.headline(watch.entries())}.")
     for missing in status.missing(results, config):
         console.print(f"  without {missing}", style="yellow")
-    for what, where in (
-        ("scores, t-tests, cells", "scores.csv tests.csv cells.csv"),
-        ("LaTeX tables", "tables"),
-        ("report", "report.html"),
-    ):
-        found = [short(results / name) for name in where.split() if (results / name).exists()]
-        if found:
-            console.print(f"  {what}: {' '.join(found)}")
     figures = results.parents[1] / "figures" / config.run
-    if figures.is_dir():
-        console.print(f"  figures: {short(figures)}")
+    for rule, what, paths in (
+        ("scores", "scores, t-tests, cells", [results / name for name in ("scores.csv", "tests.csv", "cells.csv")]),
+        ("tables", "LaTeX tables", [results / "tables"]),
+        ("report", "report", [results / "report.html"]),
+        ("figures", "figures", [figures]),
+    ):
+        asked = {"all", rule, *(str(path.relative_to(results.parents[1])) for path in paths)}
+        if (not outputs or asked & set(outputs)) and (existing := [short(path) for path in paths if path.exists()]):
+            console.print(f"  {what}: {' '.join(existing)}")
     if (results / "cells.csv").is_file():
         from benchmarks.study.stored import stale
 

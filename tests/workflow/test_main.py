@@ -3,11 +3,13 @@
 import argparse
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from conftest import ROOT
 
 from benchmarks.__main__ import BEHIND, GROUPS, RENAMED, STUDIES, main, verbs
+from benchmarks.commands import _snakemake
 from benchmarks.commands._arguments import run_sub_verb, sub_verbs
 
 COMMAND = [sys.executable, "-m", "benchmarks"]
@@ -82,3 +84,28 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 0
+
+
+def test_a_table_is_asked_for_by_its_name_and_what_was_not_asked_for_is_not_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Snakemake is left out: it knows the folder as the output of one rule, and makes it if it is not there."""
+    tables, asked = tmp_path / "results" / "quick" / "tables", []
+
+    def call(options: list[str], *_: object) -> int:
+        asked.append(options[options.index("--") + 1 :])
+        tables.mkdir(exist_ok=True)
+        (tables / "support.tex").touch()
+        return 0
+
+    monkeypatch.setattr(_snakemake, "call", call)
+    tables.mkdir(parents=True)
+    (tables.parent / "report.html").touch()
+    words = ["run", "quick", "--directory", str(tmp_path), "--targets"]
+    assert main([*words, "results/quick/tables/support.tex"]) == 0
+    said = capsys.readouterr().out
+    assert "LaTeX tables: " in said
+    assert "report.html" not in said
+    assert main([*words, "results/quick/tables/suport.tex"]) == 1
+    assert "suport.tex: this run makes no such file; beside it are support.tex" in capsys.readouterr().out
+    assert asked == [["results/quick/tables"]] * 2
