@@ -16,7 +16,7 @@ import numpy as np
 from soden.outcomes import Outcomes
 from soden.types import FloatArray
 
-KNOTS, EVENTS_PER_KNOT = 30, 8  # the clock follows at most so many quantiles of the event times, fewer of few events
+KNOTS, EVENTS_PER_KNOT = 30, 16  # the clock follows at most so many quantiles of the event times, fewer of few events
 AT_RISK = 5  # it is straight beyond the last event at which so many were under observation
 ENTERED = 20  # with late entry it starts where so many are
 

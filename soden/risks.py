@@ -37,6 +37,7 @@ def incidence(models: Sequence[SODEN], X: Any, times: Any) -> FloatArray:
     --------
     >>> import numpy as np
     >>> from soden import SODEN
+    >>> from soden.risks import incidence
     >>> rng = np.random.default_rng(0)
     >>> X, time, cause = rng.normal(size=(300, 1)), rng.exponential(size=300), rng.integers(1, 3, 300)
     >>> models = [SODEN(n_models=1, max_epochs=5).fit(X, time, cause == k) for k in (1, 2)]

@@ -77,9 +77,9 @@ class FramesOnly(pickle.Unpickler):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Command-line form."""
-    parser.add_argument("--wheel", type=Path, required=True, help="pip download --no-deps SurvSet==0.2.11")
     parser.add_argument("--out", type=Path, required=True, help="file of rows; the missing ones are appended")
-    parser.add_argument("--stage", choices=("choose", "confirm"), required=True)
+    parser.add_argument("--stage", choices=("choose", "confirm", "table"), required=True, help="table prints the rows'")
+    parser.add_argument("--wheel", type=Path, help="pip download --no-deps SurvSet==0.2.11; not for the table")
     parser.add_argument("--variants", nargs="+", choices=VARIANTS, default=["SODEN()", "linear time"])
     parser.add_argument("--most", type=int, default=10_000, help="leave sets of more rows out")
 
@@ -88,6 +88,11 @@ def run(args: argparse.Namespace) -> int:
     """Append a row per set, split and variant."""
     from benchmarks.defaults.study import read
 
+    if args.stage == "table":
+        print(summary(pd.read_csv(args.out)).to_csv(index=False, lineterminator="\n"), end="")
+        return 0
+    if args.wheel is None:
+        raise ValueError("the data sets come from a wheel: --wheel FILE, from pip download --no-deps SurvSet==0.2.11")
     if hashlib.sha256(args.wheel.read_bytes()).hexdigest() != SHA256:
         raise ValueError(f"{args.wheel} is not the wheel this study was made with; its sha256 must be {SHA256}")
     done = {(row["set"], int(row["split"]), row["variant"]) for row in read(args.out)}
@@ -105,6 +110,37 @@ def run(args: argparse.Namespace) -> int:
                 row |= fitted(variant, x, seen, event, np.split(order, [round(TRAIN * len(x))]), split)
                 pd.DataFrame([row]).to_csv(args.out, mode="a", header=not args.out.exists(), index=False)
     return 0
+
+
+def summary(rows: pd.DataFrame) -> pd.DataFrame:
+    """Differences of `SODEN()` to Cox per set, with standard errors corrected for overlapping splits, and Holm's test.
+
+    Nadeau and Bengio (2003): the variance of a mean over J splits is that of one times 1 / J + test / train.
+    """
+    from scipy.stats import t
+
+    pairs = rows.merge(rows[rows["variant"] == "Cox"], on=["set", "split"], suffixes=("", "_cox"))
+    result = []
+    for name, one in pairs[pairs["variant"] == "SODEN()"].groupby("set", sort=False):
+        linear, splits = pairs[(pairs["set"] == name) & (pairs["variant"] == "linear time")], len(one)
+        line = {"set": name, "rows": int(one["n"].iloc[0]), "splits": splits}
+        for column, metric in (("c", "C"), ("ibs", "IBS")):
+            gap = one[column] - one[f"{column}_cox"]
+            error = gap.std(ddof=1) * np.sqrt(1 / splits + (1 - TRAIN) / TRAIN)
+            worse = -1 if column == "c" else 1
+            line |= {f"{metric}: Cox": one[f"{column}_cox"].mean(), f"{metric}: SODEN - Cox": gap.mean()}
+            line |= {f"{metric}: s.e.": error, f"p {metric}": t.sf(worse * gap.mean() / error, splits - 1)}
+        for share in SHARES:
+            ratio = [part[f"F{share:.0%}"].mean() / part[f"KM{share:.0%}"].mean() for part in (one, linear)]
+            line |= {f"incidence {share:.0%}": ratio[0], f"linear {share:.0%}": ratio[1]}
+        result.append(line)
+    table = pd.DataFrame(result)
+    for metric in ("C", "IBS"):
+        p = table.pop(f"p {metric}").to_numpy()
+        order = np.argsort(p)
+        adjusted = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)).clip(max=1)
+        table[f"{metric}: p worse"] = adjusted[np.argsort(order)]
+    return table.round({column: 2 if "%" in column else 4 for column in table})
 
 
 def frame(wheel: Path, name: str) -> pd.DataFrame:

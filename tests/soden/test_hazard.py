@@ -16,6 +16,7 @@ from soden.backends import ode as fast
 from soden.hazard import BadHazard, GeneralHazard, Hazard
 from soden.models import Soden
 from soden.nets import Encoder, seeded
+from soden.risks import incidence
 from soden.types import FitOptions, SurvivalData
 
 HYPER = {"width": 8, "layers": 2, "lr": 1e-2, "weight_decay": 0.0, "batch_size": 32}
@@ -198,6 +199,9 @@ def test_the_examples_of_the_documentation_run(monkeypatch: pytest.MonkeyPatch) 
     globs: dict[str, object] = {}
     lacking = []
     members = [("SODEN", soden.SODEN), *inspect.getmembers(soden.SODEN, inspect.isfunction)]
+    members += [("load", soden.SODEN.load), ("incidence", incidence), ("warm_up", soden.warm_up)]
+    members += [("SODENPH", soden.SODENPH), ("baseline_hazard", soden.SODENPH.baseline_hazard)]
+    members += [("SODENCox", soden.SODENCox)]
     for name, member in members:
         text = inspect.getdoc(member) or ""
         if not name.startswith("_") and name not in ("get_params", "set_params", "get_metadata_routing"):
