@@ -72,8 +72,8 @@ class SODEN(Predictor):
         False if the features are on comparable scales already.
     time_scale : {"auto", "nelson-aalen", "linear", "own"}, default "auto"
         The clock that networks run on. "nelson-aalen", which "auto" means: the cumulative hazard of the training rows,
-        made smooth, so that the networks learn departures from it; "linear": time divided by its mean; "own": your
-        time as it is.
+        made smooth, so that the networks learn departures from it; "linear": time divided by its mean, which gives
+        smoother hazards but worse early risks; "own": your time as it is.
     solver : {"fast", "adjoint"}, default "fast"
         "adjoint" is the paper's own scheme (slow; needs torchdiffeq).
     device : str, default "auto"

@@ -174,7 +174,7 @@ def fitted(variant: str, x: FloatArray, seen: FloatArray, event: Any, parts: lis
     scaled = (filled - mean) / np.where(sd > 0, sd, 1)
     train, test = (SurvivalData(np.maximum(seen[p], 1e-9), event[p], scaled[p]) for p in parts)
     start, end = np.quantile(test.time, (0.05, 0.9))
-    times = np.linspace(start, end, GRID)
+    times = np.linspace(start, min(end, np.unique(test.time)[-2]), GRID)  # scikit-survival wants them below the last
     early = np.quantile(seen[event], SHARES)
     asked = np.unique(np.concatenate([times, early, test.time[test.event]]))
     started = time.process_time()

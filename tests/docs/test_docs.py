@@ -69,6 +69,12 @@ def _fits_and_predicts(model_class: type[Competitor]) -> None:
     assert again.predict_survival(part, np.array([0.5, 2.0])) == pytest.approx(np.tile(expected, (4, 1)))
 
 
+def test_examples_need_nothing_of_the_clone() -> None:
+    """They run from the wheel, in which there is soden alone."""
+    for path in [ROOT / "examples" / "quickstart.py", *(ROOT / "examples" / "gallery").glob("*.py")]:
+        assert not re.findall(r"^\s*(?:from|import) (?:benchmarks|baselines)\b", path.read_text(), re.MULTILINE), path
+
+
 def test_every_public_method_is_in_the_reference() -> None:
     said = set(re.findall(r"auto(?:method|property):: SODEN\.(\w+)", (DOCS / "api.rst").read_text()))
     methods = {name for name in dir(SODEN) if not name.startswith("_")}
