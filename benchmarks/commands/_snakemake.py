@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks import ROOT
 from benchmarks.commands._errors import disk_is_full
-from benchmarks.data.files import replacing
-from benchmarks.study import status
-from benchmarks.study.lease import machine
+from benchmarks.study import cost, lease, status
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -56,7 +54,7 @@ def release_stale_lock(directory: Path, console: Console) -> None:
     if not locks.is_dir() or not any(locks.iterdir()):
         return
     owner = _owner(directory)
-    if owner.get("machine") != machine():  # whose processes cannot be seen from here
+    if owner.get("machine") != lease.machine():  # whose processes cannot be seen from here
         who = f"on {owner['machine']} (process {owner['pid']})" if owner else "by a Snakemake that left no name"
         raise RunError(
             elsewhere(f"Snakemake's lock in {directory} was taken {who}; if no Snakemake works there, delete {locks}")
@@ -77,21 +75,12 @@ def _unlock(directory: Path) -> None:
 
 
 def _owner(directory: Path) -> dict[str, Any]:
-    """Whose lock it is, as `own` wrote it; empty if nothing did."""
+    """Whose lock it is, as `lease.own` wrote it; empty if nothing did."""
     try:
         found: dict[str, Any] = json.loads((directory / ".snakemake" / "owner.json").read_text())
     except (OSError, ValueError):
         return {}
     return found
-
-
-def own(directory: Path, pid: int) -> None:
-    """Write down which Snakemake works in a folder, on which machine."""
-    import psutil
-
-    with contextlib.suppress(psutil.NoSuchProcess), replacing(directory / ".snakemake" / "owner.json") as part:
-        owner = {"machine": machine(), "pid": pid, "started": psutil.Process(pid).create_time()}
-        part.write_text(json.dumps(owner))
 
 
 def call(options: Sequence[str], directory: Path, log: Path, watch: status.Watch, cores: int, console: Console) -> int:
@@ -100,7 +89,7 @@ def call(options: Sequence[str], directory: Path, log: Path, watch: status.Watch
         process = subprocess.Popen(
             [*COMMAND, *options], cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL
         )
-        own(directory, process.pid)
+        lease.own(directory, process.pid)
         try:
             _follow(process, watch, log, cores, console)
         except KeyboardInterrupt as reason:
@@ -182,7 +171,7 @@ def steps(log: str) -> tuple[int, int]:
 
 def step_text(done: int, total: int, seconds: float) -> str:
     """With the time left, if the steps to come take as long as those before them."""
-    left = f", about {status.duration(seconds / done * (total - done))} left" if 0 < done < total else ""
+    left = f", about {cost.duration(seconds / done * (total - done))} left" if 0 < done < total else ""
     return f"no trial left to run; {done} of {total} steps of fitting again, scoring, tables and figures{left}"
 
 

@@ -20,12 +20,12 @@ from benchmarks.study.cost import (
     STATE_MB,
     around_trials,
     by_the_clock,
+    duration,
     expected,
     of_chunk,
     part_of_mimic,
 )
 from benchmarks.study.plan import plan as all_chunks
-from benchmarks.study.status import duration
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -19,7 +19,7 @@ from benchmarks.commands._arguments import processes
 from benchmarks.commands._snakemake import RunError, short
 from benchmarks.config import Config, read, resolve, tiers, with_tier
 from benchmarks.results.privacy import make_folder
-from benchmarks.study import plan, status
+from benchmarks.study import cost, plan, status
 from benchmarks.study.store import Store, nothing_known, read_journal, sentences
 
 if TYPE_CHECKING:
@@ -186,8 +186,6 @@ def _lock(results: Path) -> IO[str]:
 
 
 def _run(args: argparse.Namespace, config: Config, results: Path, console: Console) -> int:
-    from benchmarks.study.cost import expected_seconds
-
     log = results / "snakemake.log"
     cores = args.cores if args.profile is None else 1
     options = ["--rerun-incomplete", "--keep-going"]
@@ -201,7 +199,7 @@ def _run(args: argparse.Namespace, config: Config, results: Path, console: Conso
     place = f"on {cores} cores" if args.profile is None else f"with profile {args.profile}"
     console.print(f"Tier {config.tier} {place}; results in {short(results)}/, log in {log.name}.")
     started = time.monotonic()
-    watch = status.Watch(results, config, expected_seconds(config))
+    watch = status.Watch(results, config, cost.expected_seconds(config))
     code = _snakemake.call(options, args.directory.resolve(), log, watch, cores, console)
     if code in (130, 143):
         return code
@@ -240,7 +238,7 @@ def _conclude(
     outputs: Sequence[str],
 ) -> bool:
     """Say where what was asked for is (no outputs: everything), and whether it is as the configuration says."""
-    console.print(f"Done in {status.duration(seconds)}: {status.headline(watch.entries())}.")
+    console.print(f"Done in {cost.duration(seconds)}: {status.headline(watch.entries())}.")
     for missing in status.missing(results, config):
         console.print(f"  without {missing}", style="yellow")
     figures = results.parents[1] / "figures" / config.run

@@ -119,11 +119,17 @@ def by_the_clock(jobs: Iterable[float], cores: int) -> float:
     return max(free)
 
 
+def duration(seconds: float) -> str:
+    """Seconds as people say them."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
 def opening(config: Config, cores: int | None, run: Path) -> Iterator[str]:
     """What a run is about to do, how long that takes, and what is left out."""
     from benchmarks import data
     from benchmarks.study import plan
-    from benchmarks.study.status import duration
 
     without = [name for name in config.datasets if name in plan.MIMIC and plan.raw_tables(config, run) is None]
     names = [name for name in config.datasets if name not in without]

@@ -15,7 +15,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -110,3 +110,18 @@ def _alive(pid: int) -> bool:
     except PermissionError:
         return True
     return pid > 0
+
+
+def machine() -> str:
+    """This machine and the processes that are seen from here: a container on it sees others."""
+    namespace = Path("/proc/self/ns/pid")
+    return f"{socket.gethostname()} {os.readlink(namespace) if namespace.exists() else ''}".strip()
+
+
+def own(directory: Path, pid: int) -> None:
+    """Write down which Snakemake works in a folder, on which machine."""
+    import psutil
+
+    with suppress(psutil.NoSuchProcess), replacing(directory / ".snakemake" / "owner.json") as part:
+        owner = {"machine": machine(), "pid": pid, "started": psutil.Process(pid).create_time()}
+        part.write_text(json.dumps(owner))

@@ -14,6 +14,7 @@ from benchmarks.results import screen
 from benchmarks.results.tidy import read_table
 from benchmarks.results.types import Trial, read_trials
 from benchmarks.study import plan
+from benchmarks.study.cost import duration
 from benchmarks.study.store import CURRENT, Follower, Pair, Store
 
 if TYPE_CHECKING:
@@ -169,13 +170,6 @@ def pace(entries: list[Progress]) -> float:
     known = [e for e in entries if e.done and not math.isnan(e.expected)]
     expected = sum(e.done * e.expected for e in known)
     return sum(e.seconds for e in known) / expected if expected else 1.0
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people say them."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def table(entries: list[Progress], cores: int = 1) -> Table:

@@ -22,6 +22,7 @@ from benchmarks.commands import _errors, _snakemake
 from benchmarks.config import Config
 from benchmarks.data.simulated import simulate
 from benchmarks.data.splits import make_split
+from benchmarks.study import lease
 from benchmarks.study.search import Search
 from benchmarks.study.store import Store, read_journal
 
@@ -155,7 +156,7 @@ def test_a_lock_is_released_only_if_its_owner_was_here_and_is_dead(
     (tmp_path / ".snakemake" / "locks").mkdir(parents=True)
     (tmp_path / ".snakemake" / "locks" / "0.input.lock").write_text("")
     if owner is not None:
-        _snakemake.own(tmp_path, os.getpid())
+        lease.own(tmp_path, os.getpid())
         path = tmp_path / ".snakemake" / "owner.json"
         path.write_text(json.dumps(json.loads(path.read_text()) | owner))
     if message:
