@@ -112,12 +112,6 @@ def _alive(pid: int) -> bool:
     return pid > 0
 
 
-def machine() -> str:
-    """This machine and the processes that are seen from here: a container on it sees others."""
-    namespace = Path("/proc/self/ns/pid")
-    return f"{socket.gethostname()} {os.readlink(namespace) if namespace.exists() else ''}".strip()
-
-
 def own(directory: Path, pid: int) -> None:
     """Write down which Snakemake works in a folder, on which machine."""
     import psutil
