@@ -62,15 +62,18 @@ def test_another_workflow_runs_ours_as_a_module(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_it_can_be_stopped_at_a_rule_and_begun_with_one_value_changed(tmp_path: Path) -> None:
-    """`--until tune` fits every trial and scores none; a changed value of training reruns what it touches."""
+def test_it_can_be_stopped_before_scores_and_begun_with_one_value_changed(tmp_path: Path) -> None:
+    """The target `trials` fits every trial and scores none; a changed value of training reruns what it touches."""
     (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(TINY))
     ours = ["--snakefile", str(ROOT / "Snakefile"), "--configfile", "tiny.yaml"]
     done = snakemake(tmp_path, *ours, "--until", "tune")
+    assert done.returncode == 1
+    assert "name the target `trials` (nothing is scored) or `scores` instead" in done.stdout + done.stderr
+    done = snakemake(tmp_path, *ours, "trials")
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(list(tmp_path.glob("results/tiny/trials/simulated/*/*.parquet"))) >= 2
     assert not (tmp_path / "results" / "tiny" / "scores").exists()
     for change, reruns in (("device=auto", False), ("training={max_epochs: 3}", True)):
-        planned = snakemake(tmp_path, *ours, "-n", "--config", change, "--until", "tune")
+        planned = snakemake(tmp_path, *ours, "-n", "--config", change, "--", "trials")
         assert bool(re.search(r"^tune +[1-9]", planned.stdout, flags=re.MULTILINE)) == reruns, planned.stdout
         assert not re.search(r"^(dataset|splits) +[1-9]", planned.stdout, flags=re.MULTILINE)
