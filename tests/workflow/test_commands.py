@@ -130,7 +130,7 @@ def test_snakemake_plans_what_it_is_asked(line: str, tmp_path: Path) -> None:
     if "--unlock" in options:  # runs nothing
         assert "Unlocked working directory." in done.stdout
         return
-    rule = "mimic_features" if "cohorts" in options else "gather"
+    rule = {"cohorts": "mimic_features", "trials": "trials"}.get(options[0], "gather")
     assert re.search(rf"^{rule} +1$", done.stdout, flags=re.MULTILINE), done.stdout
     assert not (tmp_path / "results").exists()
 
