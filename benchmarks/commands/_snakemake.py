@@ -184,7 +184,7 @@ def explain(log: Path, results: Path, console: Console) -> None:
     paths = [path for name in failed if (path := results.parents[1] / name).is_file()]
     logs = {path: path.read_text(errors="replace").strip() for path in paths}
     for path, tail in list(logs.items())[:3]:
-        console.print(f"\n{short(path)} {'ends with:' if tail else 'is empty: its command tail nothing'}", style="bold")
+        console.print(f"\n{short(path)} {'ends with:' if tail else 'is empty: its command said nothing'}", style="bold")
         console.print("\n".join(tail.splitlines()[-12:]), markup=False)
     if not any(logs.values()):
         console.print("\n".join(text.splitlines()[-25:]) or "Snakemake said nothing.", markup=False)
