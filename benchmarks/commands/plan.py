@@ -11,20 +11,7 @@ from benchmarks.commands._arguments import positive
 from benchmarks.config import read, resolve, tiers, with_tier
 from benchmarks.results import screen
 from benchmarks.results.names import dataset_label, model_label
-from benchmarks.study.cost import (
-    BUILD_DISK_MB,
-    BUILD_MB,
-    MEASURED,
-    ROW_MB,
-    SCORE_MB,
-    STATE_MB,
-    around_trials,
-    by_the_clock,
-    duration,
-    expected,
-    of_chunk,
-    part_of_mimic,
-)
+from benchmarks.study import cost
 from benchmarks.study.plan import plan as all_chunks
 
 
@@ -41,11 +28,13 @@ def run(args: argparse.Namespace) -> int:
 
     console = Console(highlight=False, soft_wrap=True)
     config = resolve(with_tier(read(args.configfile) if args.configfile else {}, args.tier))
-    costs = expected(config, MEASURED)
+    costs = cost.expected(config, cost.MEASURED)
     shown = screen.table("data set", "model", "jobs", "trials", "CPU s each", "CPU time", "MB", "from")
     for c in costs.itertuples():
         known = c.seconds == c.seconds  # nan where the model was never measured
-        each, total, most = (f"{c.seconds:.1f}", duration(c.trials * c.seconds), f"{c.peak_mb:.0f}") if known else "???"
+        each, total, most = (
+            (f"{c.seconds:.1f}", cost.duration(c.trials * c.seconds), f"{c.peak_mb:.0f}") if known else "???"
+        )
         where, who = dataset_label(c.dataset), model_label(c.model)
         source = dataset_label(c.scaled_from) if c.scaled_from in data.names() else c.scaled_from
         cells = (where, who, c.jobs, c.trials, each, total, most, source)
@@ -54,23 +43,23 @@ def run(args: argparse.Namespace) -> int:
     if costs["scaled_from"].isin(data.names()).any():
         console.print("from: not measured on this data set, but on that one, and scaled by their sizes.")
     seconds, jobs, trials = (costs["trials"] * costs["seconds"]).sum(), costs["jobs"].sum(), costs["trials"].sum()
-    chunks = [of_chunk(config, chunk, MEASURED) for chunk in all_chunks(config)]
-    clock = by_the_clock(chunks, args.cores)
+    chunks = [cost.of_chunk(config, chunk, cost.MEASURED) for chunk in all_chunks(config)]
+    clock = cost.by_the_clock(chunks, args.cores)
     memory = costs["peak_mb"].fillna(0).max() * args.cores
-    disk = jobs * STATE_MB + trials * ROW_MB + 5 * len(data.names())
-    built, scored = around_trials(config, config.datasets)
-    disk += BUILD_DISK_MB * part_of_mimic(config) if built else 0
+    disk = jobs * cost.STATE_MB + trials * cost.ROW_MB + 5 * len(data.names())
+    built, scored = cost.around_trials(config, config.datasets)
+    disk += cost.BUILD_DISK_MB * cost.part_of_mimic(config) if built else 0
     console.print(
-        f"{config.run}: {jobs} tuning jobs, {trials} trials, {duration(seconds)} of CPU time: about "
-        f"{duration(clock)} by the clock on {args.cores} cores, start-ups included, the longest job "
-        f"{duration(max(chunks))}; memory up to {memory:.0f} MB, "
+        f"{config.run}: {jobs} tuning jobs, {trials} trials, {cost.duration(seconds)} of CPU time: about "
+        f"{cost.duration(clock)} by the clock on {args.cores} cores, start-ups included, the longest job "
+        f"{cost.duration(max(chunks))}; memory up to {memory:.0f} MB, "
         f"disk {disk:.0f} MB."
     )
     if unknown := costs.loc[costs["seconds"].isna(), "trials"].sum():
         console.print(f"Without {unknown} trials of models that were never measured: these hours are a lower bound.")
     if built:
         console.print(
-            f"MIMIC besides: {duration(built)} of CPU time and {BUILD_MB} MB to build it, {duration(scored)} and "
-            f"{SCORE_MB} MB to score the chosen models."
+            f"MIMIC besides: {cost.duration(built)} of CPU time and {cost.BUILD_MB} MB to build it, "
+            f"{cost.duration(scored)} and {cost.SCORE_MB} MB to score the chosen models."
         )
     return 0

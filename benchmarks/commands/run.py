@@ -73,7 +73,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _check_targets(targets: Sequence[str], run: str) -> None:
     """A rule by its name, or a file of this run; said before anything is locked or written."""
-    rules = re.findall(r"^(?:rule|checkpoint) (\w+):", _rules_text(), flags=re.MULTILINE)
+    files = (ROOT / "workflow" / "Snakefile", *(ROOT / "workflow").rglob("*.smk"))
+    text = "\n".join(file.read_text() for file in files)
+    rules = re.findall(r"^(?:rule|checkpoint) (\w+):", text, flags=re.MULTILINE)
     for name in targets:
         file = Path(os.path.normpath(name))
         if name not in rules and not any(file.is_relative_to(f"{top}/{run}") for top in ("results", "figures")):
@@ -94,12 +96,6 @@ def _outputs(targets: Sequence[str], directory: Path, run: str) -> list[str]:
             shutil.rmtree(directory / folder, ignore_errors=True)
         outputs.append(str(folder or name))
     return list(dict.fromkeys(outputs))
-
-
-def _rules_text() -> str:
-    return "\n".join(
-        path.read_text() for path in (ROOT / "workflow" / "Snakefile", *(ROOT / "workflow").rglob("*.smk"))
-    )
 
 
 def _check_device(name: str) -> None:

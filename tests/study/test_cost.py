@@ -120,7 +120,7 @@ def test_what_was_never_measured_is_said_not_to_be_in_the_hours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     KEPT[KEPT["model"] != "soden"].to_csv(tmp_path / "costs.csv", index=False)
-    monkeypatch.setattr("benchmarks.commands.plan.MEASURED", tmp_path / "costs.csv")
+    monkeypatch.setattr("benchmarks.study.cost.MEASURED", tmp_path / "costs.csv")
     assert main(["plan", "small"]) == 0
     printed = capsys.readouterr().out
     assert "Without 200 trials of models that were never measured: these hours are a lower bound." in printed

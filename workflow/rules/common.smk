@@ -74,14 +74,17 @@ def longest_first(wildcards):
 
 
 def tuning_memory(wildcards, attempt):
-    """Of the model's widest network, where that was measured; more after a kill near it."""
+    """Of the model's widest network, where that was measured; more after a kill near it, or twice without a reason."""
     asked = cost.job_mb(study, wildcards.dataset, wildcards.model)
-    return lease.next_ask(asked, killed(wildcards).get("peak_mb", 0), attempt)
+    out_of_time = tuning_minutes(wildcards) > study.resources.runtime
+    used = killed(wildcards).get("peak_mb", 0)
+    return lease.next_ask(asked, used, 1 if out_of_time else attempt)
 
 
 def tuning_minutes(wildcards):
-    """As configured; more after a kill near it."""
-    used = killed(wildcards).get("seconds", 0) / 60
+    """As configured; more after a kill near it. A minute is for what a job does before and after its last note."""
+    left = killed(wildcards)
+    used = 1 + left["seconds"] / 60 if left else 0
     return lease.next_ask(study.resources.runtime, used)
 
 
