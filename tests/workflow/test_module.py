@@ -69,7 +69,7 @@ def test_it_can_be_stopped_before_scores_and_begun_with_one_value_changed(tmp_pa
     done = snakemake(tmp_path, *ours, "--until", "tune")
     assert done.returncode == 1
     assert "name the target `trials` (nothing is scored) or `scores` instead" in done.stdout + done.stderr
-    done = snakemake(tmp_path, *ours, "trials")
+    done = snakemake(tmp_path, *ours, "--", "trials")
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(list(tmp_path.glob("results/tiny/trials/simulated/*/*.parquet"))) >= 2
     assert not (tmp_path / "results" / "tiny" / "scores").exists()
