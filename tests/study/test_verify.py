@@ -97,7 +97,7 @@ def test_a_changed_test_value_or_score_is_found(one_split: Path, capfd: pytest.C
 @pytest.fixture
 def run(tmp_path: Path) -> Results:
     folder = write_run(tmp_path / "made")
-    (folder / "claims.csv").write_text("claim,dataset,verdict\none,support,holds\n")
+    (folder / "claims.csv").write_text("claim,dataset,held\none,support,1\nanother,simulated,9\n")
     return read_results(folder)
 
 
