@@ -71,14 +71,15 @@ def compile_pdf(source: Path) -> Path:
             timeout=300,
         )
         if done.returncode:
-            absent = re.search(r"File [`'](.+?)' not found", done.stdout + done.stderr)
-            if absent:
+            output = done.stdout + done.stderr
+            if absent := re.search(r"File [`'](.+?)' not found|failed to make (\S+\.tfm)", output):
+                package = Path(absent[1]).stem if absent[1] else "collection-fontsrecommended"
                 raise LatexError(
-                    f"{compiler} could not compile {source}: this LaTeX lacks {absent[1]}. On Debian or Ubuntu: "
-                    f"{PACKAGES}; with TeX Live: tlmgr install {Path(absent[1]).stem}"
+                    f"{compiler} could not compile {source}: this LaTeX lacks {absent[1] or absent[2]}. On Debian or "
+                    f"Ubuntu: {PACKAGES}; with TeX Live: tlmgr install {package}"
                 )
             raise LatexError(
                 f"{compiler} could not compile {source}; see {source.with_suffix('.log')}. Its last words:\n"
-                + "\n".join((done.stdout + done.stderr).splitlines()[-15:])
+                + "\n".join(output.splitlines()[-15:])
             )
     return source.with_suffix(".pdf")

@@ -35,12 +35,21 @@ def test_readme_is_a_front_page() -> None:
     assert text.count("![") == 1
 
 
-def test_a_missing_latex_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("said", "named"),
+    [
+        ("! LaTeX Error: File \\`multirow.sty' not found.", "multirow.sty.*tlmgr install multirow"),
+        ("mktextfm: \\`mf-nowin' failed to make pzdr.tfm.", "pzdr.tfm.*tlmgr install collection-fontsrecommended"),
+    ],
+)
+def test_a_missing_latex_package_is_named(
+    said: str, named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     latex = tmp_path / "pdflatex"
-    latex.write_text('#!/bin/sh\necho "! LaTeX Error: File \\`multirow.sty\' not found."\nexit 1\n')
+    latex.write_text(f'#!/bin/sh\necho "{said}"\nexit 1\n')
     latex.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path) + ":/bin")
     monkeypatch.setattr(pdf.shutil, "which", lambda name: str(latex) if name == "pdflatex" else None)
     (tmp_path / "tables.tex").write_text("")
-    with pytest.raises(pdf.LatexError, match=r"lacks multirow\.sty\. .*texlive-latex-extra.*tlmgr install multirow"):
+    with pytest.raises(pdf.LatexError, match=f"lacks {named}"):
         pdf.compile_pdf(tmp_path / "tables.tex")
