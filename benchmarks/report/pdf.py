@@ -25,6 +25,11 @@ PREAMBLE = r"""\documentclass[11pt]{article}
 \newcommand{\cmark}{\ding{51}}
 \newcommand{\xmark}{\ding{55}}
 """
+# The paper's tables 1 to 8: they keep their numbers, whatever else there is; other tables are numbered after them.
+PAPER_TABLES = (
+    *("related_work", "datasets", "mimic_seq", "mimic"),
+    *("support", "metabric", "ablation", "hyper_parameters"),
+)
 # No bibliography is shipped: a citation prints its authors and year.
 CITEP = r"\newcommand{\citep}[1]{(\csname cited@#1\endcsname)}"
 COMPILERS = {
@@ -44,14 +49,16 @@ class LatexError(ValueError):
 
 
 def document(tables: Sequence[str], related: pd.DataFrame, title: str) -> str:
-    r"""A document that \inputs the tables lying beside it, in the given order."""
+    r"""A document that \inputs the tables lying beside it: the paper's under their numbers, then the others."""
     cited = related.dropna(subset="citation")
     lines = [PREAMBLE + CITEP]
     for key, text in zip(cited["citation"], cited["citation_text"], strict=True):
         lines.append(rf"\expandafter\newcommand\csname cited@{key}\endcsname{{{text}}}")
     lines += [rf"\pagestyle{{myheadings}}\markright{{{title}}}", r"\begin{document}"]
-    for name in tables:
-        lines.append(rf"\input{{{name}}}" + ("\n" + RELATED_FOOTNOTE if name == "related_work" else ""))
+    numbered = (*PAPER_TABLES, *(name for name in tables if name not in PAPER_TABLES))
+    for name in sorted(tables, key=numbered.index):
+        lines.append(rf"\setcounter{{table}}{{{numbered.index(name)}}}\input{{{name}}}")
+        lines += [RELATED_FOOTNOTE] if name == "related_work" else []
     return "\n".join([*lines, r"\end{document}", ""])
 
 

@@ -22,7 +22,7 @@ from benchmarks.report.latex import Style, truncation
 from benchmarks.report.other_tables import printed_range, render_hyper_parameters
 from benchmarks.report.tables import contents, render, twin, write_tables
 from benchmarks.results.names import escape
-from benchmarks.results.published import published_cells, published_datasets
+from benchmarks.results.published import published_cells, published_datasets, related_work
 from benchmarks.results.statistics import summarise
 
 # Our name of each table, and its \label in the paper.
@@ -296,3 +296,9 @@ def test_missing_published_numbers_are_named(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("benchmarks.results.published.FOLDER", tmp_path)
     with pytest.raises(FileNotFoundError, match=r"the published numbers are missing: .*run from a full clone"):
         published_cells()
+
+
+def test_the_papers_tables_keep_their_numbers() -> None:
+    text = pdf.document(["related_work", "support", "metric_uno", "hyper_parameters"], related_work(), "Tables")
+    numbers = {name: int(last) + 1 for last, name in re.findall(r"setcounter\{table\}\{(\d+)\}\\input\{(\w+)\}", text)}
+    assert list(numbers.items()) == [("related_work", 1), ("support", 5), ("hyper_parameters", 8), ("metric_uno", 9)]
