@@ -78,16 +78,3 @@ def test_an_interrupted_build_has_no_marker(
     monkeypatch.undo()
     build(raw, out)
     assert len(read_built(out).time) == 3
-
-
-def test_interrupted_features_have_no_marker(raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    out = tmp_path / "out"
-    build(raw, out)
-
-    def cut(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("benchmarks.data.mimic3.features.build_series", cut)
-    with pytest.raises(KeyboardInterrupt):
-        build_features(out, MimicOptions())
-    assert not (out / MARKER).exists()

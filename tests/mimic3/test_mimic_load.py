@@ -1,7 +1,6 @@
 """MIMIC and MIMIC-SEQ as data sets of the benchmark, and the command line that builds them."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -99,16 +98,3 @@ def test_stages_give_what_build_gives(raw: Path, tmp_path: Path, capsys: pytest.
     for file in files:
         assert (Path(one) / file).read_bytes() == (Path(stages) / file).read_bytes(), file
     assert json.loads((Path(one) / "build.json").read_text())["options"]["min_age"] == 16
-
-
-def test_git_ignores_what_is_built(raw: Path, tmp_path: Path) -> None:
-    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
-    assert main(["mimic", "build", "--raw", str(raw), "--out", str(tmp_path / "out"), "--quiet"]) == 0
-    status = subprocess.run(["git", "-C", str(tmp_path), "status", "--porcelain"], capture_output=True, check=True)
-    assert status.stdout == b""
-
-
-def test_raw_may_come_from_the_variable(raw: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MIMIC_III", str(raw))
-    assert main(["mimic", "build", "--out", str(tmp_path / "out"), "--quiet"]) == 0
-    assert (tmp_path / "out" / "build.json").exists()

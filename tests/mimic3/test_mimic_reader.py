@@ -16,7 +16,6 @@ from benchmarks.data.mimic3 import MimicOptions, build, reader
 from benchmarks.data.mimic3.events import raw_rows
 from benchmarks.data.mimic3.linefilter import LineFilter
 from benchmarks.data.mimic3.progress import Progress
-from benchmarks.data.mimic3.tables import open_tables
 
 HEADER = ["ROW_ID", "ICUSTAY_ID", "VALUE", "ITEMID", "NOTE"]
 TEXT = st.text(alphabet='ab",\n1 é', max_size=6)
@@ -144,11 +143,3 @@ def test_progress_bar_shows_share_and_time_left(monkeypatch: pytest.MonkeyPatch)
     running, last = (line.strip() for line in screen.getvalue().split("\r")[1:])
     assert running == "CHARTEVENTS: [#####               ]  25%  5,000 rows, 500 rows/s, 0:00:30 left"
     assert last == "CHARTEVENTS: 5,000 rows in 0:00:20, 250 rows/s"
-
-
-def test_the_header_is_read_without_case(ward: Hospital, tmp_path: Path) -> None:
-    raw = ward.write(tmp_path / "raw")
-    as_gzip(raw)
-    table = open_tables(raw)["CHARTEVENTS"]
-    assert table.path.name == "chartevents.csv.gz"
-    assert table.header[:4] == ("ROW_ID", "SUBJECT_ID", "HADM_ID", "ICUSTAY_ID")

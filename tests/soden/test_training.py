@@ -12,9 +12,8 @@ from torch import Tensor, nn
 from baselines.chunked import chunked_mean
 from baselines.deepsurv import DeepSurv
 from soden import backends
-from soden.gru import SeriesEncoder
-from soden.nets import MLP, Encoder, seeded
-from soden.training import RMSProp, clip, flatten_parameters, run_training
+from soden.nets import MLP, seeded
+from soden.training import RMSProp, flatten_parameters, run_training
 from soden.types import Diverged, FitOptions, FitReport, SurvivalData
 
 HYPER: dict[str, Any] = {"lr": 1e-2, "weight_decay": 1e-3, "momentum": 0.9, "batch_size": 8}
@@ -154,38 +153,6 @@ def test_clipping_is_torchs_but_for_the_order_of_a_sum(momentum: float) -> None:
         torch.testing.assert_close(a, b, rtol=0, atol=1e-10)
 
 
-def test_flat_parameters_are_the_modules_own() -> None:
-    net = MLP(3, 4, 1, 1)
-    before = {k: v.clone() for k, v in net.state_dict().items()}
-    flat = flatten_parameters(net)
-    assert flat.numel() == sum(p.numel() for p in net.parameters())
-    torch.testing.assert_close(net.state_dict(), before)
-    flat.data.zero_()
-    assert all((p == 0).all() for p in net.parameters())
-
-
-def test_momentum_lengthens_the_second_step() -> None:
-    """Under a constant gradient the first step is the same, the second is longer with momentum."""
-
-    def path(momentum: float) -> list[float]:
-        net, seen = Point(), []
-        train(net, lambda rows: net.w.sum(), lambda: seen.append(net.w.item()) or 0.0, n=8, max_epochs=2,
-              hyper={"weight_decay": 0.0, "momentum": momentum})  # fmt: skip  # type: ignore[func-returns-value]
-        return seen
-
-    plain, with_momentum = path(0.0), path(0.9)
-    assert plain[0] == with_momentum[0]
-    assert plain[1] - with_momentum[1] == pytest.approx(0.9 * (1 - plain[0]), rel=1e-4)
-
-
-def test_gradients_are_clipped_at_the_given_norm() -> None:
-    gradient = torch.tensor([30.0, 40.0])
-    clip(gradient, 5.0)
-    torch.testing.assert_close(gradient, torch.tensor([3.0, 4.0]), rtol=1e-6, atol=0)
-    clip(gradient, 100.0)
-    torch.testing.assert_close(gradient, torch.tensor([3.0, 4.0]), rtol=1e-6, atol=0)
-
-
 def test_time_limit_stops_after_the_running_epoch_and_keeps_the_best_state() -> None:
     net = Point()
     report = train(net, lambda rows: net.w.sum(), lambda: net.w.item(), max_epochs=50, time_limit=0.0)
@@ -247,29 +214,9 @@ def test_the_global_random_state_does_not_matter() -> None:
     assert (curves[0] == curves[1]).all()
 
 
-def test_seeded_restores_the_generator() -> None:
-    before = torch.get_rng_state()
-    with seeded(3):
-        a = torch.rand(2)
-    with seeded(3):
-        assert torch.equal(a, torch.rand(2))
-    assert torch.equal(before, torch.get_rng_state())
-
-
 def test_chunked_mean() -> None:
     """2,048 + 2 subjects: the published convention gives the last two, by time, a third of the weight."""
     time = np.arange(2050.0)[::-1]
     terms = np.where(time >= 2048, 3.0, 0.0)
     assert chunked_mean(terms, time) == pytest.approx(1.0)
     assert chunked_mean(terms[:1024], time[:1024]) == pytest.approx(6 / 1024)
-
-
-def test_the_encoder_joins_the_last_gru_state() -> None:
-    with seeded(0):
-        encoder = SeriesEncoder(3, channels=2, width=5)
-    x, seq = torch.ones(4, 3), torch.ones(4, 6, 2)
-    out = encoder(x, seq)
-    assert encoder.outputs == out.shape[1] == 8
-    assert torch.equal(out[:, :3], x)
-    torch.testing.assert_close(out[:, 3:], encoder.gru(seq)[0][:, -1], rtol=1e-6, atol=1e-6)
-    assert torch.equal(Encoder(3)(x), x)
