@@ -55,13 +55,13 @@ def _checked(file: str, module: object) -> DatasetModule:
     missing = [attribute for attribute in _NEEDED if not hasattr(module, attribute)]
     if missing:
         raise TypeError(f"benchmarks/data/{file}.py defines NAME but lacks {', '.join(missing)}")
-    found = cast(DatasetModule, module)
-    if file != found.NAME:
-        raise TypeError(f"benchmarks/data/{file}.py has NAME = {found.NAME!r}; file name and NAME must be the same")
-    absent = {"batch_size", "intervals"} - set(found.SEARCH)
+    checked = cast(DatasetModule, module)
+    if file != checked.NAME:
+        raise TypeError(f"benchmarks/data/{file}.py has NAME = {checked.NAME!r}; file name and NAME must be the same")
+    absent = {"batch_size", "intervals"} - set(checked.SEARCH)
     if absent:
         raise TypeError(f"benchmarks/data/{file}.py: SEARCH lacks {', '.join(sorted(absent))}")
-    return found
+    return checked
 
 
 def names() -> tuple[str, ...]:

@@ -155,11 +155,11 @@ def _cells(rows: pd.DataFrame) -> dict[str, dict[str, Any]]:
     replicated = {
         key: [number(v, 4) for v in line] for key, line in zip(searches.index, searches.to_numpy(), strict=True)
     }
-    found = {}
+    by_key = {}
     for row in rows.to_dict("records"):
         key = (row["dataset"], row["model"], row["metric"], row["g_tau"])
         where = f"{number(row['low'], 4)} to {number(row['high'], 4)}" if known(row["low"]) else ""
-        found["/".join(key)] = {
+        by_key["/".join(key)] = {
             "paper": mean_and_error(row["paper_mean"], row["paper_standard_error"]),
             "difference": number(row["difference"], 4, sign=True),
             "verdict": row["verdict"],
@@ -168,7 +168,7 @@ def _cells(rows: pd.DataFrame) -> dict[str, dict[str, Any]]:
             "percentile": number(row["percentile"], 1) if known(row["percentile"]) else "",
             "replications": replicated.get((row["dataset"], row["metric"], row["g_tau"], row["model"]), []),
         }
-    return found
+    return by_key
 
 
 def _chosen(run: Results) -> dict[str, list[dict[str, Any]]]:

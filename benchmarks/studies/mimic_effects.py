@@ -138,7 +138,7 @@ def _scores(dataset: data.Dataset) -> Floats:
     from benchmarks.data.splits import make_split
     from benchmarks.metrics.antolini import antolini_ctd
 
-    found = []
+    scores = []
     for split in SPLITS:
         drawn = make_split(dataset, "drawn", split, seed=2022)
         train, valid, test = prepared(dataset, drawn, "train", "valid", "test")
@@ -146,5 +146,5 @@ def _scores(dataset: data.Dataset) -> Floats:
         model = registry.model("deepsurv")(hyper, TrialOptions(max_epochs=40, device="cpu"))
         model.fit(train, valid, split)
         times = np.unique(test.time[test.event])
-        found.append(float(antolini_ctd(test.time, test.event, model.predict_survival(test, times), times)))
-    return np.array(found)
+        scores.append(float(antolini_ctd(test.time, test.event, model.predict_survival(test, times), times)))
+    return np.array(scores)

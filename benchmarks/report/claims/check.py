@@ -182,14 +182,14 @@ def kept_replications() -> list[Results]:
     return [read_results(folder) for folder in replication_folders()]
 
 
-def _row(s: Statement, dataset: str, ours: Evidence, paper: Evidence, others: Sequence[Evidence]) -> dict[str, Any]:
+def _row(s: Statement, dataset: str, ours: Evidence, paper: Evidence, kept: Sequence[Evidence]) -> dict[str, Any]:
     checks = checks_of(s, ours, dataset)
     failed = [check for check in checks if not check.passed]
     why = _untested(s, dataset, ours, checks)
     if dataset == SIMULATED:  # every repetition is a draw and a fit of its own
         held = [] if why else [check.passed for check in checks]
     else:
-        made = [c for other in others if (c := checks_of(s, other, dataset))] if not why else []
+        made = [c for one in kept if (c := checks_of(s, one, dataset))] if not why else []
         held = [s.holds(c) for c in (made if len(made) >= NEEDED else [] if why else [checks])]
     in_paper = [] if dataset == SIMULATED else checks_of(s, paper, dataset)
     return {
