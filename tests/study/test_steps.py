@@ -187,10 +187,7 @@ def test_snakemake_stops_where_nothing_can_be_taken(tmp_path: Path) -> None:
     ("value", "answer"),
     [
         ("training={max_epochs: 2, use_momentum: true, clip: 1e2}", ""),
-        ("splits={simulated: 2}", ""),
-        ("training={max_epochs: many}", "training.max_epochs: got 'many'; wanted a whole number of at least 1"),
         ("training={use_momentum: 1}", "training.use_momentum: got '1'; wanted true or false"),
-        ("threads=100000", "threads: got 100000; wanted a whole number from 1 to 256"),
     ],
 )
 def test_nested_values_can_be_given_to_snakemake(value: str, answer: str, tmp_path: Path) -> None:
