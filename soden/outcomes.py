@@ -134,7 +134,7 @@ def plain_array(name: str, given: Any) -> npt.NDArray[Any]:
     """As a numpy array; pandas' missing value, which is no number, is made nan, and masked values are refused."""
     if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
         raise ValueError(
-            f"{name} is a masked array with {np.ma.count_masked(given)} masked values, which cannot be used; "
+            f"{name} is a masked array with {np.ma.getmaskarray(given).sum()} masked values, which cannot be used; "
             "drop these rows, or fill the values in"
         )
     values = np.asarray(given)

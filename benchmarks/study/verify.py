@@ -326,7 +326,8 @@ def check(again: Results, reference: Results) -> Check:
             claims = (read_csv(run.path / "claims.csv").query(f"claim != {BY_STUDY!r}") for run in (reference, again))
             tables.append(("claims.csv", *claims, ["claim", "dataset"]))
         for name, then, now, keys in tables:
-            different += differing(name, *(rows[rows["dataset"].isin(names)] for rows in (then, now)), keys, 0.0)
+            then, now = (rows[rows["dataset"].isin(names)] for rows in (then, now))
+            different += differing(name, then, now, keys, 0.0)
     return Check(words, len(chosen), tuple(different), len(published), int(same.sum()))
 
 
