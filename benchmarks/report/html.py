@@ -126,6 +126,8 @@ def read_figures(folder: Path) -> tuple[Context | None, list[Context], dict[str,
 
 def _figure(folder: Path, entry: Context) -> Context:
     """The entry of index.json with its picture, and its PDF to download, as data URIs."""
+    if foreign := [name for name in entry["files"] if Path(name).name != name]:
+        raise ValueError(f"{folder}/index.json names {foreign[0]!r}; wanted files of its own folder")
     uris = {
         path.suffix: f"data:{MIME[path.suffix]};base64,{base64.b64encode(path.read_bytes()).decode()}"
         for name in entry["files"]

@@ -53,6 +53,14 @@ def page(folder: Path, **options: object) -> Report:
     return build(run, drawn if drawn.is_dir() else figures(drawn), published_cells(), NOTHING)
 
 
+def test_an_index_cannot_name_files_of_other_folders(tmp_path: Path) -> None:
+    index = figures(tmp_path / "figures") / "index.json"
+    (tmp_path / "secret.png").write_bytes(PIXEL)
+    index.write_text(index.read_text().replace('"headline.png"', '"../secret.png"'))
+    with pytest.raises(ValueError, match=r"index.json names '../secret.png'; wanted files of its own folder"):
+        read_figures(index.parent)
+
+
 class Tags(HTMLParser):
     """Every start tag with its attributes; void elements are not closed, all others are."""
 
