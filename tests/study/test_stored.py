@@ -147,9 +147,16 @@ def test_a_table_that_was_cut_is_found(name: str, run: Path) -> None:
     assert name in found(run)
 
 
-def test_absent_files_fail(run: Path) -> None:
-    (run / "tests.csv").unlink()
-    assert "tiny lacks tests.csv" in found(run)
+@pytest.mark.parametrize("name", stored.FINISHED)
+def test_absent_files_fail(name: str, run: Path) -> None:
+    (run / name).unlink()
+    assert f"tiny lacks {name}" in found(run)
+
+
+def test_a_reference_without_any_table_is_not_one_in_progress(run: Path) -> None:
+    for name in stored.FINISHED:
+        (run / name).unlink()
+    assert "lacks cells.csv, scores.csv, conventions.csv, tests.csv" in found(run.rename(run.with_name("beyond")))
 
 
 @pytest.mark.parametrize("rows", [[], ["simulated/soden/9/9"], ["simulated/soden/1/0"]])
