@@ -14,7 +14,7 @@ import shutil
 import tempfile
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from statistics import fmean, stdev
@@ -24,10 +24,11 @@ import pandas as pd
 
 from benchmarks import ROOT
 from benchmarks.commands._arguments import add_cell, at_least, natural, positive, processes, run_sub_verb, sub_verbs
-from benchmarks.results.files import read_json
+from benchmarks.results.files import read_csv, read_json
 from benchmarks.results.folder import find_run, kept_runs, read_results
 from benchmarks.results.folder import read_trials as trials_of
 from benchmarks.results.names import MODELS
+from benchmarks.results.tidy import read_table
 from benchmarks.results.types import Trial
 
 run = run_sub_verb
@@ -272,13 +273,29 @@ def _stored(args: Namespace) -> bool:
 
     good = True
     for folder in kept_runs():
-        texts = list(wrong(folder))
+        texts = [*wrong(folder), *_verdicts(folder)]
         for text in texts[:10]:
             print(f"  {folder.name}: {text}")
         more = f", {len(texts)} contradictions" if texts else ""
         print(f"{folder.name}: seeds, hyper-parameters, choices, cells and tests recomputed{more}", flush=True)
         good = good and not texts
     return good
+
+
+def _verdicts(folder: Path) -> Iterator[str]:
+    """What a kept run's verdicts on the paper's cells and statements do not have from its cells."""
+    from benchmarks.report.agreement import judge
+    from benchmarks.report.claims.check import check_claims, kept_replications
+    from benchmarks.results.published import published_cells
+    from benchmarks.study.stored import CELL, ROUNDED, differing
+
+    if not (folder / "cells.csv").is_file():
+        return
+    run, published = read_results(folder), published_cells()
+    claims = check_claims(run, published, kept_replications())
+    kept = read_table(folder / "agreement.csv")
+    yield from differing("agreement.csv", kept, judge(run, published), CELL, ROUNDED)
+    yield from differing("claims.csv", read_csv(folder / "claims.csv"), claims, ["claim", "dataset"], ROUNDED)
 
 
 def _fresh_run(args: Namespace, config: Mapping[str, Any], names: list[str]) -> int:

@@ -208,7 +208,8 @@ def differing(name: str, then: pd.DataFrame, now: pd.DataFrame, keys: list[str],
         if pd.api.types.is_float_dtype(old) and pd.api.types.is_float_dtype(new):
             same = (old == new) | ((old - new).abs() <= tolerance * old.abs())
         else:
-            same = old.astype(str) == new.astype(str)
+            one, two = (each.astype(object).where(each.notna(), "").astype(str) for each in (old, new))
+            same = one == two
         if n := int((~(same | (old.isna() & new.isna()))).sum()):
             first = " ".join(map(str, both.loc[~(same | (old.isna() & new.isna())), keys].iloc[0]))
             yield f"{name}: {column} differs in {n} of {len(both)} rows, first {first}"

@@ -233,3 +233,14 @@ def test_it_starts_from_an_empty_folder(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr("benchmarks.commands.run.run", lambda args: left.extend(p.exists() for p in old) or 3)
     assert command._fresh_run(Namespace(directory=tmp_path, jobs=1), {"seed": 1}, ["metabric"]) == 3
     assert left == [False, False]
+
+
+@pytest.mark.parametrize(("name", "column"), [("agreement", "verdict"), ("agreement", "mean"), ("claims", "passed")])
+def test_verdicts_must_follow_from_the_cells(name: str, column: str, tmp_path: Path) -> None:
+    """Of the reference as it is, and with one verdict in its favour."""
+    kept = Path(shutil.copytree(REFERENCE, tmp_path / "reference"))
+    assert list(command._verdicts(kept)) == []
+    frame = pd.read_csv(kept / f"{name}.csv", dtype=str, keep_default_na=False)
+    frame.loc[frame.index[frame[column] != ""][0], column] = "1"
+    frame.to_csv(kept / f"{name}.csv", index=False)
+    assert [text.split(" in ")[0] for text in command._verdicts(kept)] == [f"{name}.csv: {column} differs"]
