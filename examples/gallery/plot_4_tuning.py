@@ -54,5 +54,11 @@ print(search.best_params_)
 print(f"C on {len(X_test)} patients not searched on: {best.score(X_test, y_test):.3f}")
 
 # %%
+# A pipeline hands on `predict` and `score` alone. Curves come from its last step, which takes the features that the
+# others make; those of a search come from its `best_estimator_`. Here at one, two and three years.
+encoded = best[:-1].transform(X_test.head(3))
+print(best[-1].predict_survival(encoded, [365.25, 730.5, 1095.75]).round(2))
+
+# %%
 # Curves can be judged instead of their order: scikit-survival's Brier score wraps SODEN as it wraps its own models, see
 # :doc:`../others`.
