@@ -67,6 +67,41 @@ def test_figures_of_the_hospital_are_computed_as_published_ones(ward: Hospital, 
     assert set(checks["verdict"]) == {"", "not judged"}
 
 
+def test_what_is_odd_in_the_tables_is_counted(ward: Hospital, tmp_path: Path) -> None:
+    who = ward.patient()
+    who.chart(1, 220045, 80)  # the row that stands there already
+    who.chart(2, 211, 80, HADM_ID=199999)
+    who.chart(3, 211, 999)
+    who.chart(2, 454, "6 Obeys Commands ", 6, SUBJECT_ID=99999)
+    who.chart(3, 720, "CMV")
+    who.chart(4, 720, "Bag")
+    for _ in range(2):
+        who.lab(2, 51006, 7)
+        who.output(4, 40055, 20_000)
+    who.output(5, 40055, -5)
+    who.output(6, 40055, 10, HADM_ID=199999)
+    build(ward.write(tmp_path / "raw"), tmp_path / "out")
+    value = checks_of(tmp_path / "out")["value"]
+    ids, text = "rows whose ids contradict their ICU stay", "rows with a text not in facts/texts.csv"
+    wanted = {
+        ("rows kept", "heart_rate, carevue"): 3,  # with the row that fills the table, which has no value
+        ("rows kept", "heart_rate, metavision"): 27,
+        ("rows without a plausible value", "heart_rate, carevue"): 2,
+        (ids, "CHARTEVENTS, needed items"): 2,
+        (ids, "vitals, which are left out"): 1,
+        (ids, "OUTPUTEVENTS, which are left out"): 1,
+        (text, "item 720"): 1,
+        (text, "item 454"): 0,
+        ("rows with blanks around their text, which are cut off", "item 454"): 1,
+        ("impossible urine rows", "below 0 mL"): 1,
+        ("impossible urine rows", "above 10,000 mL"): 2,
+        ("repeated rows", "vitals, GCS and oxygen in CHARTEVENTS"): 1,
+        ("repeated rows", "LABEVENTS"): 1,
+        ("repeated rows", "OUTPUTEVENTS"): 1,
+    }
+    assert {name: value[name] for name in wanted} == {name: str(n) for name, n in wanted.items()}
+
+
 def as_if_real(ward: Hospital, folder: Path) -> Path:
     """Build from the hand-made tables without the mark that says that they are invented."""
     raw = ward.write(folder / "raw")
