@@ -4,8 +4,6 @@ What is built from the real tables is credentialed data: keep it where the table
 through it, from the download to the first run.
 """
 
-from __future__ import annotations
-
 import csv
 import os
 from argparse import ArgumentParser, Namespace

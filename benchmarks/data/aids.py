@@ -1,7 +1,5 @@
 """AIDS (ACTG 320), bundled with scikit-survival: time to an AIDS-defining event or death of 1,151 patients with HIV."""
 
-from __future__ import annotations
-
 from benchmarks.data import bundled
 from benchmarks.data.dataset import Dataset
 from benchmarks.data.settings import DataSettings

@@ -1,7 +1,5 @@
 """The small studies bundled with scikit-survival: categories as codes, days as years."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

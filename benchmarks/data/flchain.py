@@ -3,8 +3,6 @@
 This is the worked example of adding a data set with one file: five names and `load`. It needs no download.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from benchmarks.data.dataset import Dataset

@@ -1,7 +1,5 @@
 """GBSG2, bundled with scikit-survival: recurrence-free survival of 686 women with node-positive breast cancer."""
 
-from __future__ import annotations
-
 from benchmarks.data import bundled
 from benchmarks.data.dataset import Dataset
 from benchmarks.data.settings import DataSettings

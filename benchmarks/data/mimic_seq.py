@@ -1,7 +1,5 @@
 """MIMIC-SEQ: the patients of MIMIC with 5 static columns and 15 series of 24 hours (Section 5.1)."""
 
-from __future__ import annotations
-
 from benchmarks.data.dataset import Dataset
 from benchmarks.data.settings import DataSettings
 

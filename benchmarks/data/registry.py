@@ -1,7 +1,5 @@
 """Find the data sets of this folder; see the package's docstring for what a module must hold."""
 
-from __future__ import annotations
-
 import pkgutil
 from collections.abc import Mapping, Sequence
 from functools import cache

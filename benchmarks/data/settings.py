@@ -1,7 +1,5 @@
 """Where data are looked for and how they are made: one small frozen object that every loader receives."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field

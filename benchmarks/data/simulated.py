@@ -1,7 +1,5 @@
 """The simulation of Section 4: two groups whose survival curves cross at t = 1, so hazards are not proportional."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Get a file from the first of several sources whose sha256 is right, and say which were tried."""
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import subprocess

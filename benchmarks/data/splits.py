@@ -1,11 +1,10 @@
 """Which rows are train, valid and test: the authors' own splits of SUPPORT and METABRIC, or 3:1:1 from a seed."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -62,7 +61,7 @@ class Split:
             np.savez(file, train=self.train, valid=self.valid, test=self.test)
 
     @classmethod
-    def load(cls, path: str | Path) -> Split:
+    def load(cls, path: str | Path) -> Self:
         """Read a file written by `save`."""
         try:
             arrays = read_npz(path)

@@ -1,7 +1,5 @@
 """SUPPORT as preprocessed by Katzman et al. (2018): 8,873 seriously ill adults in hospital, 14 covariates."""
 
-from __future__ import annotations
-
 import io
 
 from benchmarks.data.dataset import Dataset

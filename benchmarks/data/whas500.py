@@ -1,7 +1,5 @@
 """WHAS500, bundled with scikit-survival: survival of 500 patients after a heart attack (Worcester)."""
 
-from __future__ import annotations
-
 from benchmarks.data import bundled
 from benchmarks.data.dataset import Dataset
 from benchmarks.data.settings import DataSettings

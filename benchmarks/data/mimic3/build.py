@@ -1,7 +1,5 @@
 """From the raw tables to both data sets; a build that fails leaves nothing behind."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

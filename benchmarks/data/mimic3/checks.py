@@ -1,7 +1,5 @@
 """The built cohort beside public figures: aggregates only, each with a tolerance, a verdict and its source."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections import Counter

@@ -1,7 +1,5 @@
 """First stage: who is in, from the small tables (rules 1, 3 and the ICU half of 4), and their outcomes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A temporary DuckDB database for the MIMIC build: open it, load the item lists, run the files of `sql/`."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Second stage: one pass over each event table, keeping the needed columns of the cohort's needed items."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection
 from pathlib import Path

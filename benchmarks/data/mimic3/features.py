@@ -1,7 +1,5 @@
 """Third stage: the events become the 26 columns of MIMIC and the series of MIMIC-SEQ, each exclusion counted."""
 
-from __future__ import annotations
-
 import csv
 import json
 import warnings

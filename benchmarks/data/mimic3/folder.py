@@ -1,7 +1,5 @@
 """The folder a build is written to: its own, ignored by git, and closed to other users if the data are credentialed."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

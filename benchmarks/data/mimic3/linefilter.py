@@ -4,8 +4,6 @@ Few of CHARTEVENTS' rows are needed, and splitting, converting and copying the o
 slower than decompression. This looks at each byte once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 

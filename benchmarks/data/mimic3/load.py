@@ -1,7 +1,5 @@
 """The built tables as data sets; built first when only raw tables are given."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Every choice the paper and its sources leave open, with the recommended answer as the default."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields

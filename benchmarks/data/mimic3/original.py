@@ -5,8 +5,6 @@ The original's values come as one npz file: `hadm_id` (n,), `columns` (n, p) bef
 paper leaves out, `died_within_24h` (n,) marks them with 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -1,11 +1,9 @@
 """How far a pass over a table is: rows seen, rows per second, time left; counts only, nothing about patients."""
 
-from __future__ import annotations
-
 import sys
 import time
 from pathlib import Path
-from typing import TextIO
+from typing import Self, TextIO
 
 import pyarrow.parquet as pq
 
@@ -20,7 +18,7 @@ class Progress:
         self._every = 0.2 if self.stream.isatty() else 30.0
 
     @classmethod
-    def over(cls, path: Path, label: str, show: bool) -> Progress:
+    def over(cls, path: Path, label: str, show: bool) -> Self:
         """For a pass over this file."""
         total = pq.read_metadata(path).num_rows if path.suffix == ".parquet" else path.stat().st_size
         return cls(label, total, show)

@@ -1,7 +1,5 @@
 """One streaming pass over a raw table, in bounded memory: decompress ahead, drop unwanted lines, parse the rest."""
 
-from __future__ import annotations
-
 import codecs
 import re
 from collections.abc import Collection, Iterator, Mapping

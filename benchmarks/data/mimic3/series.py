@@ -1,7 +1,5 @@
 """MIMIC-SEQ: the first 24 hourly bins of each series, filled from the admission's own values."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, NamedTuple
 

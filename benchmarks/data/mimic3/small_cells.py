@@ -3,8 +3,6 @@
 It holds for flow.csv, checks.csv and what `mimic check` prints. The open demo and invented tables show everything.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 FEWEST = 10

@@ -1,7 +1,5 @@
 """The raw MIMIC-III tables: where they are, what they must hold, and whether they are the real thing."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import hashlib
