@@ -13,13 +13,10 @@ from pathlib import Path
 DEBUG = "SODEN_DEBUG"
 ADVICE = {
     errno.ENOENT: "check the path",
-    errno.EACCES: "make it writable, or choose another place",
-    errno.EPERM: "make it writable, or choose another place",
-    errno.EROFS: "make it writable, or choose another place",
-    errno.ENOTDIR: "a file is where a folder is wanted; check the path",
-    errno.EEXIST: "a file is where a folder is wanted; check the path",
-    errno.EISDIR: "a folder is where a file is wanted; check the path",
     errno.ENAMETOOLONG: "choose a shorter name",
+    errno.EISDIR: "a folder is where a file is wanted; check the path",
+    **dict.fromkeys((errno.ENOTDIR, errno.EEXIST), "a file is where a folder is wanted; check the path"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "make it writable, or choose another place"),
 }
 FULL = (errno.ENOSPC, errno.EDQUOT)
 

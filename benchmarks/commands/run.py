@@ -20,7 +20,7 @@ from benchmarks.commands._snakemake import RunError, short
 from benchmarks.config import Config, read, resolve, tiers, with_tier
 from benchmarks.results.privacy import make_folder
 from benchmarks.study import cost, plan, status
-from benchmarks.study.store import Store, nothing_known, read_journal, sentences
+from benchmarks.study.store import Store, device_type, nothing_known, read_journal, sentences
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -59,8 +59,8 @@ def run(args: argparse.Namespace) -> int:
     config = resolve(overlay)
     directory = args.directory.resolve()
     _check_targets(args.targets, config.run)
-    if args.profile is None:  # else the GPU is on other nodes
-        _check_device(config.device)
+    if args.profile is None and config.device.startswith("cuda"):  # with a profile the GPU is on other nodes
+        device_type(config.device)
     results = directory / "results" / config.run
     with _lock(results):
         _snakemake.release_stale_lock(directory, console)
@@ -96,17 +96,6 @@ def _outputs(targets: Sequence[str], directory: Path, run: str) -> list[str]:
             shutil.rmtree(directory / folder, ignore_errors=True)
         outputs.append(str(folder or name))
     return list(dict.fromkeys(outputs))
-
-
-def _check_device(name: str) -> None:
-    """Stop before any trial where a GPU is asked for and none is here; torch is loaded only to find out."""
-    if name.startswith("cuda"):
-        from benchmarks.study.store import device_type
-
-        try:
-            device_type(name)
-        except ValueError as error:
-            raise RunError(str(error)) from None
 
 
 def _throw_away(results: Path, models: Sequence[str], config: Config) -> None:

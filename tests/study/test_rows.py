@@ -221,8 +221,6 @@ def test_a_gpu_that_is_not_here_stops_the_run(tmp_path: Path, monkeypatch: pytes
     assert device_type("cuda:1") == "cuda"
     with pytest.raises(ValueError, match="device: cuda:2 was asked for, but torch finds 2 GPUs here"):
         device_type("cuda:2")
-    with pytest.raises(run_verb.RunError, match="cuda:9 was asked for"):
-        run_verb._check_device("cuda:9")
 
 
 BROKEN = '''
