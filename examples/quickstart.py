@@ -1,4 +1,4 @@
-"""Fit SODEN to 7,871 people of the FLCHAIN study and look at the curves it predicts (half a minute on one core).
+"""Fit SODEN to 5,906 people of the FLCHAIN study and look at the curves it predicts (half a minute on one core).
 
 python examples/quickstart.py --out library.png
 """
