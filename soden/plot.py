@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from soden.inputs import checked_times
+from soden.inputs import checked_times, column_names
 from soden.outcomes import either
 from soden.types import BoolArray, FloatArray
 
@@ -83,14 +83,15 @@ def plot_partial_effects(
     ['feature 0 = -1', 'feature 0 = 1']
     """
     at = _times_or_grid(model, times)
+    rows, names = model._rows(X, seq), column_names(X) or []
+    if feature not in names and feature not in range(rows.x.shape[1]):
+        raise ValueError(f"X has no column {feature!r}; pass a number below {rows.x.shape[1]} or one of {names}")
+    column = names.index(feature) if feature in names else feature
     means = []
     for value in values:
-        changed: Any = X.copy() if hasattr(X, "copy") else np.array(X, dtype=float)
-        if hasattr(changed, "iloc"):
-            changed[changed.columns[feature] if isinstance(feature, int) else feature] = value
-        else:
-            changed[:, feature] = value
-        means.append(model.predict_survival(changed, at, seq).mean(axis=0))
+        x = rows.x.copy()
+        x[:, column] = value
+        means.append(np.exp(-model._curves(rows._replace(x=x), at)).mean(axis=0))
     name = f"feature {feature}" if isinstance(feature, int) else str(feature)
     ax = _draw(np.array(means), None, model, at, ax)
     ax.set(ylim=(0, 1.02), ylabel="mean survival S(t)")

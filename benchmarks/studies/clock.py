@@ -59,6 +59,8 @@ FRAME = {
     "pandas.core.arrays.string_": {"StringArray", "StringDtype"},
     "pandas.core.dtypes.dtypes": {"CategoricalDtype"},
     "numpy.core.multiarray": {"_reconstruct"},
+    "numpy._core.multiarray": {"_reconstruct"},
+    "numpy._core.numeric": {"_frombuffer"},
     "numpy.core.numeric": {"_frombuffer"},
     "numpy": {"dtype", "ndarray"},
     "builtins": {"slice"},
@@ -140,6 +142,12 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
         order = np.argsort(p)
         adjusted = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)).clip(max=1)
         table[f"{metric}: p worse"] = adjusted[np.argsort(order)]
+    mean: dict[str, Any] = {"set": "mean", "rows": table["rows"].sum(), "splits": table["splits"].sum()}
+    mean |= {f"{metric}: SODEN - Cox": table[f"{metric}: SODEN - Cox"].mean() for metric in ("C", "IBS")}
+    mean |= {
+        name: np.exp(np.abs(np.log(table[name])).mean()) for name in table if "%" in name
+    }  # the factor it is off by
+    table = pd.concat([table, pd.DataFrame([mean])], ignore_index=True)
     return table.round({column: 2 if "%" in column else 4 for column in table})
 
 

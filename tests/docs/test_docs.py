@@ -125,7 +125,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     leave = shutil.ignore_patterns("_build", "gallery", "__pycache__")
     shutil.copytree(DOCS, copy / "docs", ignore=leave)
     shutil.copytree(ROOT / "examples" / "gallery", copy / "examples" / "gallery")
-    tables = ("benchmarks/defaults/chosen.csv", "benchmarks/defaults/confirmed.csv")
+    tables = [
+        f"benchmarks/{name}.csv" for name in ("defaults/chosen", "defaults/confirmed", "studies/survset/confirmed")
+    ]
     figures = re.findall(r"(?:image|figure):: \.\./(\S+)", "".join(path.read_text() for path in DOCS.glob("*.rst")))
     for name in (*tables, *figures):
         (copy / name).parent.mkdir(parents=True, exist_ok=True)

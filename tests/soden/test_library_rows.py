@@ -146,7 +146,10 @@ def test_partial_dependence_is_scikit_learns():
     changed[:, 0] = theirs["grid_values"][0][1]
     assert theirs["average"][0, 1] == pytest.approx(model.predict(changed).mean(), rel=1e-9)
     frame = FRAME[["age", "b", "c"]]
-    lines = SODEN(**SMALL).fit(frame, TIME, EVENT).plot_partial_effects(frame, "age", [40.0, 60.0], [365.0]).get_lines()
+    named = SODEN(**SMALL).fit(frame, TIME, EVENT)
+    lines = named.plot_partial_effects(frame, "age", [40.0, 60.0], [365.0]).get_lines()
+    with pytest.raises(ValueError, match=r"X has no column 'weight'; pass a number below 3 or one of \['age'"):
+        named.plot_partial_effects(frame, "weight", [1.0])
     assert lines[1].get_label() == "age = 60.0"
     changed[:, 0] = 60.0
     assert lines[1].get_ydata() == pytest.approx(model.predict_survival(changed, [365.0]).mean(axis=0))
