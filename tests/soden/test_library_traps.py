@@ -13,6 +13,8 @@ from test_estimator_inputs import TINY, bad
 
 from soden import SODEN, SODENPH
 
+pytestmark = pytest.mark.filterwarnings("ignore:times beyond horizon_:UserWarning")
+
 CODES = EVENT * (1 + np.arange(200) % 2)  # 0, 1, 2
 DAYS = np.datetime64("2020-01-01") + TIME.astype("m8[D]")
 
