@@ -152,7 +152,7 @@ def test_damaged_files_are_named_and_lost_ones_made_again(undisturbed: Path, tmp
     trial.write_bytes(trial.read_bytes()[:100])
     done = run(tmp_path, check=False, chunk=1)
     assert done.returncode != 0
-    assert "is not a readable table of trials" in done.stdout
+    assert "soden/0001.parquet is not readable" in done.stdout
     for path in (trial, results / "scores.csv", results / "scores" / "simulated" / "soden.json"):
         path.unlink(missing_ok=True)
     run(tmp_path, chunk=1)
