@@ -3,7 +3,7 @@ A hazard over time, and where the models agree on it
 ====================================================
 
 A SODEN is five networks by default, trained from other weights on other parts of the rows. Their mean is the
-prediction; where they part, the data say little. Here: 7,871 people of the FLCHAIN study, and their risk of dying over
+prediction; where they part, the data say little. Here: 7,874 people of the FLCHAIN study, and their risk of dying over
 13 years.
 """
 
