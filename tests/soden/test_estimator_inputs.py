@@ -14,6 +14,8 @@ from soden import SODEN, SODENCox
 
 TINY = {**SMALL, "max_epochs": 2}
 
+pytestmark = pytest.mark.filterwarnings("ignore:times beyond horizon_:UserWarning")
+
 
 def structured(order=("event", "time"), kinds=None):
     kinds = kinds or {"event": bool, "time": float}
