@@ -10,6 +10,8 @@ from soden import SODEN, SODENPH, SODENCox
 from soden.clock import ENTERED, Clock, nelson_aalen, start_of
 from soden.outcomes import Outcomes
 
+pytestmark = pytest.mark.filterwarnings("ignore:times beyond horizon_:UserWarning")
+
 SHAPE, SCALE = 2.0, 3.33
 ASKED = np.array([0.5, 1.0, 2.0, 3.0, 4.0, 5.0])
 

@@ -9,6 +9,8 @@ from soden import SODEN, SODENPH, SODENCox
 from soden.curves import Curves, mixture
 from soden.inputs import held_out_rows
 
+pytestmark = pytest.mark.filterwarnings("ignore:times beyond horizon_:UserWarning")
+
 FIVE = {**SMALL, "n_models": 3}
 
 

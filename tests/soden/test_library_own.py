@@ -10,6 +10,8 @@ from soden import SODEN, SODENCox
 from soden.hazard import GeneralHazard, Hazard
 from soden.risks import incidence
 
+pytestmark = pytest.mark.filterwarnings("ignore:times beyond horizon_:UserWarning")
+
 
 class Gompertz(Hazard):
     """exp(a + b t + x beta), t in the user's unit."""
