@@ -1,6 +1,8 @@
 """The simulation study of Section 4: what is measured, what is written, and that the paper's finding holds."""
 
+import contextlib
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -107,12 +109,19 @@ def test_a_draw_is_judged_the_same_again() -> None:
     assert np.isfinite(first["likelihood"])
 
 
-def test_the_step_writes_curves_and_the_same_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_step_writes_curves_and_the_same_after_a_stop(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     config = resolve({"seed": 5, "simulation": {"n": 400, "max_epochs": 2}})
     files = []
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "config.json").write_text(json.dumps(config.plain()))
+        if name == "b":
+            with monkeypatch.context() as patch, contextlib.suppress(KeyboardInterrupt):
+                patch.setattr(os, "replace", _stopped)
+                main(["step", "simulate", str(tmp_path / name), "3"])
+            assert not (tmp_path / name / "simulation" / "3.npz").exists()
         assert main(["step", "simulate", str(tmp_path / name), "3"]) == 0
         files.append(tmp_path / name / "simulation" / "3.npz")
     assert "soden, repetition 3: mean |error| of S for t <= 1.5" in capsys.readouterr().out
@@ -131,6 +140,10 @@ def test_the_step_writes_curves_and_the_same_again(tmp_path: Path, capsys: pytes
             assert (np.diff(curves, axis=1) <= 1e-12).all()
     assert meta["data"] == simulated.simulate(400, 5, 3).sha256()
     assert meta["models"]["soden"]["epochs"] == 2
+
+
+def _stopped(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def test_kaplan_meier_is_that_of_the_whole_draw() -> None:
