@@ -1,7 +1,8 @@
 """Keep a replication in results/replications/<seed>: a finished run whole, a run in progress as far as it is.
 
-Of a run in progress config.json and the finished trials are kept. The run goes on from them in any clone of the commit
-that made them, with `known: results/replications/<seed>` in its config; no verdict looks at them before it is finished.
+Of a run in progress config.json and the finished trials are kept, beside those kept before that the run has not taken
+over yet. The run goes on from them in any clone, with `known: results/replications/<seed>` in its config; no verdict
+looks at them before it is finished.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from pathlib import Path
 
 from benchmarks import ROOT
 from benchmarks.data.files import replacing
-from benchmarks.results.files import read_json
+from benchmarks.results.files import read_json, read_parquet
 from benchmarks.results.folder import NEEDED, find_run
 from benchmarks.results.privacy import refuse_credentialed
 from benchmarks.results.replications import FINISHED, FOLDER
-from benchmarks.results.types import Trial, trials_frame
+from benchmarks.results.types import Trial, read_trials, trials_frame
 from benchmarks.study.reference import renew
 from benchmarks.study.store import read_journals
+from benchmarks.study.stored import write_manifest
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     if (target / FINISHED[-1]).is_file():
         raise ValueError(f"{target} is a finished replication; {source} is in progress and does not replace it")
     refuse_credentialed(source, "nothing of it is kept in the repository")
-    rows = finished_trials(source)
+    rows = finished_trials(source, target)
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     with replacing(target / "config.json") as part:
@@ -50,12 +52,16 @@ def run(args: argparse.Namespace) -> int:
     with replacing(target / "trials.parquet") as part:
         # Without digests, which the code of older commits would carry over to rows that they no longer fit.
         trials_frame(rows).drop(columns="digest").to_parquet(part, index=False)
+    write_manifest(target)
     print(f"{target}: unfinished, {len(rows):,} trials")
     return 0
 
 
-def finished_trials(source: Path) -> list[Trial]:
-    """The rows of a run's journals, each trial once, in the order of trials.parquet; failed ones are left out."""
+def finished_trials(source: Path, target: Path) -> list[Trial]:
+    """The rows of a run's journals and those kept before, each trial once, in the order of trials.parquet."""
+    table = target / "trials.parquet"
+    kept = read_trials(read_parquet(table)) if table.is_file() else ()
+    earlier = {(trial.dataset, trial.model, *trial.pair): trial for trial in kept}
     trials: dict[tuple[str, str, int, int], Trial] = {}
     for folder in sorted((source / "trials").glob("*/*")):
         for trial in read_journals(folder):
@@ -67,4 +73,5 @@ def finished_trials(source: Path) -> list[Trial]:
             trials[key] = replace(trial, taken_from="", state="")
     if not trials:
         raise ValueError(f"{source} has no finished trial yet; `python -m benchmarks status` says how far it is")
+    trials = earlier | trials
     return [trials[key] for key in sorted(trials)]

