@@ -27,8 +27,13 @@ if TYPE_CHECKING:
 
 # One output of each kind of job that starts from something else than another job's output, or whose rerun is cheap.
 MADE = (
-    *("data/*.json", "mimic3/cohort.json", "mimic3/build.json", "simulation/*.npz"),
-    *("trials/*/*/*.parquet", "chosen/*/*.json", "cells.csv"),
+    "data/*.json",
+    "mimic3/cohort.json",
+    "mimic3/build.json",
+    "simulation/*.npz",
+    "trials/*/*/*.parquet",
+    "chosen/*/*.json",
+    "cells.csv",
 )
 
 

@@ -42,17 +42,18 @@ def start_stop(n, seed):
     return pd.concat([first, second[time > change]], ignore_index=True)
 
 
-@pytest.mark.parametrize(("cls", "curved"), [(SODENCox, 0.02), (SODENPH, 0.15)])
-def test_features_that_change_in_time_are_those_of_lifelines(cls, curved):
-    """CoxTimeVaryingFitter on the same rows: within two of its standard errors ; PH's network is not straight."""
+@pytest.mark.parametrize("cls", [SODENCox, SODENPH])
+def test_features_that_change_in_time_are_those_of_lifelines(cls):
+    """CoxTimeVaryingFitter on the same rows, over the bulk of x, since PH's network is not straight in between."""
     from lifelines import CoxTimeVaryingFitter
 
     rows = start_stop(1500, 0)
     peer = CoxTimeVaryingFitter().fit(rows, "event", "entry", "time", id_col="id")
     model = cls(n_models=1, hidden=16, lr=1e-2, weight_decay=0, max_epochs=30)
     model.fit(rows, "time", "event", entry="entry", id="id")
-    high, low = model.predict_hazard(pd.DataFrame({"x": [0.5, -0.5]}), [1.0])[:, 0]
-    assert np.log(high / low) == pytest.approx(peer.params_["x"], abs=2 * peer.standard_errors_["x"] + curved)
+    high, low = model.predict_hazard(pd.DataFrame({"x": [1.0, -1.0]}), [1.0])[:, 0]
+    slope = np.log(high / low) / 2
+    assert slope == pytest.approx(peer.params_["x"], abs=2 * peer.standard_errors_["x"] + 0.02)
     assert model.baseline_hazard([0.5, 1.0]).mean() == pytest.approx(np.exp(rows["x"].mean()), rel=0.2)
 
 
